@@ -1,0 +1,107 @@
+/** The GitHub port: only the calls the product makes, authenticated for one repository and one phase. */
+
+import type { Result } from "#src/base/result.ts";
+
+export interface RepoName {
+  readonly owner: string;
+  readonly name: string;
+  /** Numeric id, which tokens are narrowed to. */
+  readonly id: number;
+}
+
+export interface GitHubFailure {
+  readonly code:
+    | "not_found"
+    | "forbidden"
+    /** The installation lacks a permission; `message` names it. */
+    | "permission_missing"
+    | "unauthorized"
+    | "rate_limited"
+    | "invalid"
+    | "conflict"
+    | "too_long"
+    | "locked"
+    | "server_error"
+    | "unreachable"
+    | "cancelled";
+  readonly status: number | null;
+  /** A redacted sentence with GitHub's own words. */
+  readonly message: string;
+  /** How long GitHub asked to wait, when it did. */
+  readonly retryAfterMs: number | null;
+}
+
+export type GitHubResult<T> = Promise<Result<T, GitHubFailure>>;
+
+export interface IssueComment {
+  readonly id: number;
+  readonly body: string;
+  readonly url: string;
+  readonly login: string;
+  /** True when our own app wrote it; only then its marker is believed. */
+  readonly ours: boolean;
+  /** ms since the epoch. */
+  readonly createdAt: number;
+}
+
+export type Permission = "admin" | "maintain" | "write" | "triage" | "read" | "none";
+
+export type Reaction = "eyes" | "+1" | "-1" | "rocket" | "confused";
+
+export interface TreeEntry {
+  readonly path: string;
+  readonly mode: "100644" | "100755" | "120000";
+  /** Blob sha; null deletes the path. */
+  readonly sha: string | null;
+}
+
+export interface PullRequest {
+  readonly number: number;
+  readonly url: string;
+  readonly state: "open" | "closed";
+  readonly headSha: string;
+}
+
+/** Calls on one repository. Reads are retried; writes are sent once and never retried blindly: the caller looks for its marker first. None rejects. */
+export interface GitHub {
+  issue(number: number): GitHubResult<{ readonly open: boolean; readonly locked: boolean; readonly labels: readonly string[]; readonly title: string; readonly body: string; readonly updatedAt: number; readonly author: string }>;
+  defaultBranch(): GitHubResult<string>;
+  /** All comments, oldest first. */
+  comments(issue: number): GitHubResult<readonly IssueComment[]>;
+  createComment(issue: number, body: string): GitHubResult<IssueComment>;
+  editComment(commentId: number, body: string): GitHubResult<null>;
+  reactToIssue(issue: number, reaction: Reaction): GitHubResult<null>;
+  reactToComment(commentId: number, reaction: Reaction): GitHubResult<null>;
+  /** The person's permission by the collaborator-permission endpoint, custom roles resolved to their base. */
+  permission(login: string): GitHubResult<Permission>;
+  branchSha(branch: string): GitHubResult<string | null>;
+  createBlob(content: Uint8Array): GitHubResult<string>;
+  createTree(baseTree: string, entries: readonly TreeEntry[]): GitHubResult<string>;
+  commitTree(sha: string): GitHubResult<{ readonly treeSha: string; readonly parents: readonly string[] }>;
+  createCommit(message: string, tree: string, parent: string): GitHubResult<string>;
+  createBranch(branch: string, sha: string): GitHubResult<null>;
+  deleteBranch(branch: string): GitHubResult<null>;
+  pullRequestOf(branch: string): GitHubResult<PullRequest | null>;
+  createPullRequest(request: {
+    readonly title: string;
+    readonly body: string;
+    readonly head: string;
+    readonly base: string;
+    readonly draft: boolean;
+  }): GitHubResult<PullRequest>;
+  addLabels(issue: number, labels: readonly string[]): GitHubResult<null>;
+}
+
+/** `read`: metadata, contents and issues read + issues write for comments. `write`: contents and pull requests write too. */
+export type TokenPhase = "read" | "write";
+
+/** The app itself: identities, tokens, and what it may do. */
+export interface GitHubApp {
+  repository(installationId: number, repo: RepoName, phase: TokenPhase, signal?: AbortSignal): GitHub;
+  /** A token for git over https, for that one repository with contents:read; `renew` after a 401. */
+  gitToken(installationId: number, repo: RepoName, renew: boolean): GitHubResult<string>;
+  /** The app's bot login (`slug[bot]`), its id and the account that owns it. Cached. */
+  identity(): GitHubResult<{ readonly appId: number; readonly slug: string; readonly botLogin: string; readonly owner: string | null }>;
+  /** Permissions of the newest token of that installation and phase; null: GitHub did not say. */
+  permissions(installationId: number, repo: RepoName, phase: TokenPhase): GitHubResult<Readonly<Record<string, string>> | null>;
+}

@@ -1,0 +1,26 @@
+/** The tool port: what the loop knows of a tool, and what a tool answers. */
+
+import type { z } from "zod";
+
+export interface ToolContext {
+  readonly signal: AbortSignal;
+}
+
+export interface ToolResult {
+  readonly status: "ok" | "error";
+  /** What the model reads; clipped by the dispatcher. */
+  readonly text: string;
+  /** Paths this call wrote, from the repository root. */
+  readonly wrote?: readonly string[];
+}
+
+export interface Tool<Args = unknown> {
+  readonly name: string;
+  /** What comes back, its limits, and when to use another tool. */
+  readonly description: string;
+  readonly schema: z.ZodType<Args>;
+  /** Read-only tools of one reply run at the same time; the others one after another, in order. */
+  readonly readOnly: boolean;
+  /** May throw only on a defect of its own; the dispatcher turns that into an error result. */
+  run(args: Args, context: ToolContext): Promise<ToolResult>;
+}

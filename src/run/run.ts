@@ -1,0 +1,150 @@
+/** A run's request, its states and the events of its log; `transition.ts` holds the one function between them. */
+
+import type { StepRecord } from "#src/dag/dag.ts";
+import type { Proposal } from "./proposal.ts";
+import type { Verdict } from "./verdict.ts";
+
+export interface RepositoryRef {
+  readonly id: number;
+  readonly owner: string;
+  readonly name: string;
+  readonly cloneUrl: string;
+  readonly defaultBranch: string;
+  readonly private: boolean;
+}
+
+/** The issue as it stood in the payload that started the run. */
+export interface IssueSnapshot {
+  readonly number: number;
+  readonly title: string;
+  readonly body: string;
+  readonly author: string;
+}
+
+export interface RunRequest {
+  readonly runId: string;
+  readonly repository: RepositoryRef;
+  readonly installationId: number;
+  readonly issue: IssueSnapshot;
+  /** Login of the person who labelled, or who said `/retry` or `/revise`. */
+  readonly askedBy: string;
+  /** What the person asked through; `local` is `agent-fix run`. */
+  readonly trigger: "label" | "retry" | "revise" | "local";
+  /** The run this one follows, with the instruction it was given. */
+  readonly parent: { readonly runId: string; readonly instruction: string } | null;
+  /** Money for the model in US dollars; null: the operator's default. */
+  readonly budgetUsd: number | null;
+}
+
+export type FailureCode =
+  | "refuted"
+  | "no_changes"
+  | "cannot_set_up"
+  | "cannot_clone"
+  | "empty_repository"
+  | "bad_config"
+  | "budget"
+  | "model_failed"
+  | "no_progress"
+  | "permission"
+  | "sandbox_unavailable"
+  | "github_failed"
+  | "base_conflict"
+  | "worse_on_new_base"
+  | "protected_path"
+  | "publish_refused"
+  | "internal";
+
+/** A slash command as parsed by `gate/commands.ts`. */
+export type Command =
+  | { readonly verb: "approve"; readonly digest: string | null; readonly unverified: boolean }
+  | { readonly verb: "revise"; readonly text: string }
+  | { readonly verb: "retry"; readonly budgetUsd: number | null }
+  | { readonly verb: "cancel" }
+  | { readonly verb: "status" }
+  | { readonly verb: "help" }
+  /** A line that starts like a command and is none; `hint` says what would have been. */
+  | { readonly verb: "unclear"; readonly hint: string };
+
+export interface CommandFact {
+  readonly command: Command;
+  readonly by: string;
+  readonly commentId: number;
+}
+
+/** Work phases in order; each is a state of the run. */
+export type WorkPhase = "preparing" | "solving" | "verifying";
+
+/** How an effect on GitHub came out; kept under the id of its intent. */
+export interface EffectResult {
+  /** E.g. a comment id, a sha, a pull request number. */
+  readonly id: string;
+  readonly url: string | null;
+}
+
+export type RunEvent =
+  | { readonly type: "requested"; readonly request: RunRequest }
+  /** Facts from outside; they change no state by themselves, the lease holder decides. */
+  | { readonly type: "command_received"; readonly fact: CommandFact }
+  | { readonly type: "label_removed"; readonly by: string }
+  | { readonly type: "issue_closed"; readonly by: string }
+  | { readonly type: "pull_request_closed"; readonly merged: boolean; readonly by: string }
+  /** The decision on the fact with that seq; a fact without one is still open. */
+  | { readonly type: "fact_handled"; readonly seq: number; readonly decision: string }
+  /** Progress of the step graph. */
+  | { readonly type: "step"; readonly record: StepRecord }
+  /** Intent and result of one effect on GitHub, under one name per run (e.g. `status-comment`, `plan-comment-1`, `branch`, `pull-request`). */
+  | { readonly type: "effect_intended"; readonly effect: string }
+  | { readonly type: "effect_done"; readonly effect: string; readonly result: EffectResult }
+  /** State changes. */
+  | { readonly type: "phase_entered"; readonly phase: WorkPhase }
+  | { readonly type: "sent_back"; readonly round: number; readonly feedback: string }
+  | { readonly type: "proposed"; readonly proposal: Proposal; readonly digest: string; readonly verdict: Verdict; readonly planCommentId: number; readonly planCommentAt: number; readonly diffShown: boolean }
+  | { readonly type: "approved"; readonly by: string; readonly digest: string; readonly commentId: number; readonly unverified: boolean }
+  | { readonly type: "recheck_started"; readonly newBaseSha: string }
+  | { readonly type: "publish_started" }
+  | { readonly type: "published"; readonly pullRequest: number; readonly url: string; readonly branch: string; readonly commitSha: string }
+  | { readonly type: "failed"; readonly code: FailureCode; readonly message: string }
+  | { readonly type: "cancelled"; readonly by: string; readonly why: "command" | "unlabeled" | "issue_closed" | "superseded" | "shutdown_of_operator" }
+  | { readonly type: "expired" }
+  /** After the end: an outcome recorded, no state change. */
+  | { readonly type: "outcome"; readonly outcome: "merged" | "closed" };
+
+/** The plan that awaits approval. */
+export interface PendingPlan {
+  readonly proposal: Proposal;
+  readonly digest: string;
+  readonly verdict: Verdict;
+  readonly planCommentId: number;
+  /** When the plan comment was made, ms since the epoch. */
+  readonly planCommentAt: number;
+  /** True when the whole diff fitted into the comment. */
+  readonly diffShown: boolean;
+}
+
+export interface Approval {
+  readonly by: string;
+  readonly digest: string;
+  readonly commentId: number;
+  readonly unverified: boolean;
+}
+
+export type Run =
+  | { readonly state: "queued"; readonly request: RunRequest }
+  | { readonly state: "preparing"; readonly request: RunRequest }
+  | { readonly state: "solving"; readonly request: RunRequest; readonly round: number }
+  | { readonly state: "verifying"; readonly request: RunRequest; readonly round: number }
+  | { readonly state: "awaiting_approval"; readonly request: RunRequest; readonly plan: PendingPlan }
+  | { readonly state: "approved"; readonly request: RunRequest; readonly plan: PendingPlan; readonly approval: Approval }
+  | { readonly state: "rechecking"; readonly request: RunRequest; readonly plan: PendingPlan; readonly approval: Approval; readonly newBaseSha: string }
+  | { readonly state: "publishing"; readonly request: RunRequest; readonly plan: PendingPlan; readonly approval: Approval }
+  | { readonly state: "published"; readonly request: RunRequest; readonly pullRequest: number; readonly url: string; readonly branch: string; readonly commitSha: string; readonly outcome: "open" | "merged" | "closed" }
+  | { readonly state: "cancelled"; readonly request: RunRequest; readonly by: string; readonly why: "command" | "unlabeled" | "issue_closed" | "superseded" | "shutdown_of_operator" }
+  | { readonly state: "expired"; readonly request: RunRequest }
+  | { readonly state: "failed"; readonly request: RunRequest; readonly code: FailureCode; readonly message: string };
+
+export const ENDED_STATES = ["published", "cancelled", "expired", "failed"] as const;
+
+export function isEnded(run: Run): boolean {
+  return (ENDED_STATES as readonly string[]).includes(run.state);
+}

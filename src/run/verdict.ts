@@ -1,0 +1,88 @@
+/** The verdict: what the app itself established about a patch, in types that emptiness cannot satisfy. */
+
+export type NonEmpty<T> = readonly [T, ...T[]];
+
+export type TestOutcome = "pass" | "fail" | "skip" | "missing";
+
+/** How results were read; `report` is the strongest. */
+export type EvidenceStrength = "report" | "text" | "exit_code";
+
+/** One test that failed without the fix and passes with it. */
+export interface FailToPass {
+  readonly test: string;
+  /** `existing`: it stood in the base commit. `new`: it was added or changed by the patch, and failed on the base sources. */
+  readonly source: "existing" | "new";
+  /** First lines of its message on the base. */
+  readonly failedWith: string;
+}
+
+export interface TamperFinding {
+  readonly kind:
+    | "test_deleted"
+    | "test_skipped"
+    | "test_focused"
+    | "fewer_tests"
+    | "existing_test_changed"
+    | "runner_config_changed"
+    | "test_script_changed"
+    | "ci_changed"
+    | "snapshot_changed"
+    | "report_mismatch"
+    | "early_exit";
+  readonly path: string;
+  readonly detail: string;
+}
+
+export interface SuiteEvidence {
+  readonly label: "baseline" | "patched" | "original tests on patched sources" | "new tests on base sources";
+  /** The shell text that was run, and the directory it ran in from the repository root. */
+  readonly command: string;
+  readonly directory: string;
+  readonly exitCode: number | null;
+  /** Null: it ended by itself. */
+  readonly stopped: "timeout" | "memory" | "disk" | "not_started" | null;
+  readonly counts: { readonly passed: number; readonly failed: number; readonly skipped: number };
+  readonly strength: EvidenceStrength;
+  readonly durationMs: number;
+}
+
+/** What every verdict carries for the evidence table. */
+export interface Evidence {
+  readonly suites: readonly SuiteEvidence[];
+  readonly fixed: readonly FailToPass[];
+  readonly stillFailing: readonly string[];
+  readonly newlyFailing: readonly string[];
+  readonly flaky: readonly string[];
+  readonly tampering: readonly TamperFinding[];
+  /** Sentences for the plan: why the command was chosen, what was weak. */
+  readonly notes: readonly string[];
+}
+
+export type UnprovenReason =
+  | "no_tests"
+  | "none_ran"
+  | "cannot_set_up"
+  | "timed_out"
+  | "flaky"
+  | "tampered"
+  | "dependencies_changed"
+  | "no_toolchain";
+
+export type Verdict =
+  | {
+      readonly class: "proven";
+      readonly by: NonEmpty<FailToPass>;
+      readonly evidence: Evidence;
+    }
+  | { readonly class: "passing"; readonly because: string; readonly evidence: Evidence }
+  | {
+      readonly class: "unproven";
+      readonly reason: UnprovenReason;
+      readonly detail: string;
+      readonly evidence: Evidence;
+    }
+  | {
+      readonly class: "refuted";
+      readonly because: NonEmpty<string>;
+      readonly evidence: Evidence;
+    };

@@ -1,0 +1,82 @@
+/** The store port: the append-only event log of each run, with leases, deliveries and transcripts beside it. */
+
+import type { Result } from "#src/base/result.ts";
+import type { RunEvent, RunRequest } from "#src/run/run.ts";
+
+/** An event as stored: `seq` counts from 1 within its run without gaps. */
+export interface StoredEvent {
+  readonly runId: string;
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly event: RunEvent;
+}
+
+/** The right to write decisions of one run; `fence` grows with each claim, and the store refuses an older one. */
+export interface Lease {
+  readonly runId: string;
+  readonly worker: string;
+  readonly fence: number;
+}
+
+export interface StoredRun {
+  readonly runId: string;
+  readonly request: RunRequest;
+  /** `Run["state"]` after the last append, for listing; the events are the truth. */
+  readonly state: string;
+  readonly ended: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface Delivery {
+  /** X-GitHub-Delivery. */
+  readonly id: string;
+  /** SHA-256 of the raw body, so that a redelivery under a new id is recognised too. */
+  readonly bodyHash: string;
+  readonly name: string;
+}
+
+export type AppendRefusal = "stale_lease" | "unknown_run";
+
+export interface Store {
+  /** Records a delivery before it is answered; `duplicate` when its id or its body was recorded before. Keeps the newest 10,000. */
+  recordDelivery(delivery: Delivery): Promise<"new" | "duplicate">;
+  /** Forgets a delivery whose handling failed, so that GitHub's redelivery is taken. */
+  forgetDelivery(id: string): Promise<void>;
+
+  /** Creates a run with its first event, unless the issue has a run that has not ended (other than `supersedes`): then that one's id. Atomic. */
+  createRun(
+    request: RunRequest,
+    supersedes?: string,
+  ): Promise<Result<StoredEvent, { readonly activeRunId: string }>>;
+  run(runId: string): Promise<StoredRun | null>;
+  /** The issue's run that has not ended; else its newest ended one; null when it never had one. */
+  latestRun(repositoryId: number, issue: number): Promise<StoredRun | null>;
+  /** Newest first. */
+  runs(filter: { readonly ended?: boolean; readonly limit: number }): Promise<readonly StoredRun[]>;
+
+  events(runId: string, afterSeq?: number): Promise<readonly StoredEvent[]>;
+  /** Appends decisions of the lease holder; all or nothing. `state` and `ended` become the run's listing columns. */
+  append(
+    lease: Lease,
+    events: readonly RunEvent[],
+    head: { readonly state: string; readonly ended: boolean },
+  ): Promise<Result<readonly StoredEvent[], AppendRefusal>>;
+  /** Appends a fact from outside (a command, a label taken off) without a lease; null when `key` was recorded for the run before. */
+  appendFact(runId: string, key: string, event: RunEvent): Promise<StoredEvent | null>;
+
+  /** Takes the lease when it is free, expired or `worker`'s own from a former life; null when another holds it. */
+  claim(runId: string, worker: string, ttlMs: number): Promise<Lease | null>;
+  /** False when the lease was lost: the holder must stop at once. */
+  renew(lease: Lease, ttlMs: number): Promise<boolean>;
+  release(lease: Lease): Promise<void>;
+  leases(): Promise<readonly Lease[]>;
+
+  /** Large values of a run (transcripts, plan bodies, step outputs), by name; overwriting is allowed. Fenced like `append`. */
+  putBlob(lease: Lease, name: string, value: Uint8Array): Promise<Result<null, AppendRefusal>>;
+  blob(runId: string, name: string): Promise<Uint8Array | null>;
+
+  ready(): Promise<boolean>;
+  close(): Promise<void>;
+}

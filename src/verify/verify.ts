@@ -1,0 +1,88 @@
+/** The verify port: what is detected in a repository, how a suite is run, and the facts a verdict is made from. */
+
+import type { EvidenceStrength, SuiteEvidence, TestOutcome, Verdict } from "#src/run/verdict.ts";
+import type { Session } from "#src/sandbox/sandbox.ts";
+import type { ChangedFile, CommitFiles } from "#src/workspace/workspace.ts";
+
+/** A command and why it was chosen. */
+export interface DetectedCommand {
+  /** Shell text, run as `bash -o pipefail -c`. */
+  readonly command: string;
+  /** Directory from the repository root; `.` for the root. */
+  readonly directory: string;
+  /** Where it was found, for people: e.g. `scripts.test in package.json`. */
+  readonly because: string;
+}
+
+export type RunnerKind = "node-test" | "vitest" | "jest" | "pytest" | "unittest" | "make" | "unknown";
+
+export interface DetectedSuite extends DetectedCommand {
+  readonly runner: RunnerKind;
+}
+
+export interface Detected {
+  /** Null: nothing to install. */
+  readonly setup: DetectedCommand | null;
+  /** Null: no tests were found. */
+  readonly test: DetectedSuite | null;
+  readonly notes: readonly string[];
+}
+
+/** What the repository file may fix in advance; null: detect. */
+export interface DetectOverrides {
+  readonly setup: string | null;
+  readonly test: string | null;
+  readonly workingDirectory: string | null;
+}
+
+export interface TestCase {
+  /** Stable over runs: file, then names joined by ` > `. */
+  readonly id: string;
+  readonly outcome: Exclude<TestOutcome, "missing">;
+  /** First lines of the failure message; empty unless it failed. */
+  readonly message: string;
+}
+
+export interface SuiteResult {
+  readonly evidence: SuiteEvidence;
+  readonly strength: EvidenceStrength;
+  readonly cases: readonly TestCase[];
+  /** Head and tail of what was printed, redacted, at most 8,000 characters. */
+  readonly output: string;
+  /** A report whose exit code and counts disagree, or that was not one. */
+  readonly mismatch: string | null;
+}
+
+/** Runs a suite in a session whose workspace holds the files to test. Never rejects. `filter` narrows to matching tests where the runner can. */
+export type RunSuite = (request: {
+  readonly session: Session;
+  readonly suite: DetectedSuite;
+  readonly label: SuiteEvidence["label"];
+  /** Host directory for reports, mounted read-write at `/reports`; outside the workspace. */
+  readonly reports: string;
+  readonly filter: string | null;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}) => Promise<SuiteResult>;
+
+export type Detect = (files: CommitFiles, overrides: DetectOverrides) => Promise<Detected>;
+
+/** Everything the pure verdict function looks at. */
+export interface VerdictFacts {
+  readonly suite: DetectedSuite | null;
+  readonly setupFailed: string | null;
+  readonly baseline: SuiteResult | null;
+  readonly baselineAgain: SuiteResult | null;
+  /** Base + patch. */
+  readonly patched: SuiteResult | null;
+  readonly patchedAgain: SuiteResult | null;
+  /** Original test files over patched sources; null when the patch touches no test file. */
+  readonly originalTests: SuiteResult | null;
+  /** Base sources + the patch's test files; null when the patch touches no test file. */
+  readonly newTestsOnBase: SuiteResult | null;
+  readonly changes: readonly ChangedFile[];
+  readonly baseText: (path: string) => string | null;
+  readonly patchedText: (path: string) => string | null;
+}
+
+export type Decide = (facts: VerdictFacts) => Verdict;

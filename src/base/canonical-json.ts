@@ -13,8 +13,7 @@ export type Json =
 
 /** Keys sorted by code unit, no white space; throws a TypeError on a number JSON cannot write (NaN, Infinity). */
 export function canonicalJson(value: Json): string {
-  if (value === null || typeof value === "boolean" || typeof value === "string")
-    return JSON.stringify(value);
+  if (value === null || typeof value === "boolean" || typeof value === "string") return JSON.stringify(value);
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new TypeError(`not a JSON number: ${value}`);
     return JSON.stringify(value);

@@ -19,9 +19,7 @@ function base64Forms(secret: string): string[] {
     const firstWhole = offset === 0 ? 0 : 4;
     const lastWhole = encoded.length - ((bytes.length + offset) % 3 === 0 ? 0 : 4);
     const core = encoded.slice(firstWhole, lastWhole);
-    return core.length >= MIN_SECRET_LENGTH
-      ? [core, core.replaceAll("+", "-").replaceAll("/", "_")]
-      : [];
+    return core.length >= MIN_SECRET_LENGTH ? [core, core.replaceAll("+", "-").replaceAll("/", "_")] : [];
   });
 }
 

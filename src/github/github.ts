@@ -64,7 +64,15 @@ export interface PullRequest {
 
 /** Calls on one repository. Reads are retried; writes are sent once and never retried blindly: the caller looks for its marker first. None rejects. */
 export interface GitHub {
-  issue(number: number): GitHubResult<{ readonly open: boolean; readonly locked: boolean; readonly labels: readonly string[]; readonly title: string; readonly body: string; readonly updatedAt: number; readonly author: string }>;
+  issue(number: number): GitHubResult<{
+    readonly open: boolean;
+    readonly locked: boolean;
+    readonly labels: readonly string[];
+    readonly title: string;
+    readonly body: string;
+    readonly updatedAt: number;
+    readonly author: string;
+  }>;
   defaultBranch(): GitHubResult<string>;
   /** All comments, oldest first. */
   comments(issue: number): GitHubResult<readonly IssueComment[]>;
@@ -101,7 +109,16 @@ export interface GitHubApp {
   /** A token for git over https, for that one repository with contents:read; `renew` after a 401. */
   gitToken(installationId: number, repo: RepoName, renew: boolean): GitHubResult<string>;
   /** The app's bot login (`slug[bot]`), its id and the account that owns it. Cached. */
-  identity(): GitHubResult<{ readonly appId: number; readonly slug: string; readonly botLogin: string; readonly owner: string | null }>;
+  identity(): GitHubResult<{
+    readonly appId: number;
+    readonly slug: string;
+    readonly botLogin: string;
+    readonly owner: string | null;
+  }>;
   /** Permissions of the newest token of that installation and phase; null: GitHub did not say. */
-  permissions(installationId: number, repo: RepoName, phase: TokenPhase): GitHubResult<Readonly<Record<string, string>> | null>;
+  permissions(
+    installationId: number,
+    repo: RepoName,
+    phase: TokenPhase,
+  ): GitHubResult<Readonly<Record<string, string>> | null>;
 }

@@ -99,13 +99,37 @@ export type RunEvent =
   /** State changes. */
   | { readonly type: "phase_entered"; readonly phase: WorkPhase }
   | { readonly type: "sent_back"; readonly round: number; readonly feedback: string }
-  | { readonly type: "proposed"; readonly proposal: Proposal; readonly digest: string; readonly verdict: Verdict; readonly planCommentId: number; readonly planCommentAt: number; readonly diffShown: boolean }
-  | { readonly type: "approved"; readonly by: string; readonly digest: string; readonly commentId: number; readonly unverified: boolean }
+  | {
+      readonly type: "proposed";
+      readonly proposal: Proposal;
+      readonly digest: string;
+      readonly verdict: Verdict;
+      readonly planCommentId: number;
+      readonly planCommentAt: number;
+      readonly diffShown: boolean;
+    }
+  | {
+      readonly type: "approved";
+      readonly by: string;
+      readonly digest: string;
+      readonly commentId: number;
+      readonly unverified: boolean;
+    }
   | { readonly type: "recheck_started"; readonly newBaseSha: string }
   | { readonly type: "publish_started" }
-  | { readonly type: "published"; readonly pullRequest: number; readonly url: string; readonly branch: string; readonly commitSha: string }
+  | {
+      readonly type: "published";
+      readonly pullRequest: number;
+      readonly url: string;
+      readonly branch: string;
+      readonly commitSha: string;
+    }
   | { readonly type: "failed"; readonly code: FailureCode; readonly message: string }
-  | { readonly type: "cancelled"; readonly by: string; readonly why: "command" | "unlabeled" | "issue_closed" | "superseded" | "shutdown_of_operator" }
+  | {
+      readonly type: "cancelled";
+      readonly by: string;
+      readonly why: "command" | "unlabeled" | "issue_closed" | "superseded" | "shutdown_of_operator";
+    }
   | { readonly type: "expired" }
   /** After the end: an outcome recorded, no state change. */
   | { readonly type: "outcome"; readonly outcome: "merged" | "closed" };
@@ -135,13 +159,47 @@ export type Run =
   | { readonly state: "solving"; readonly request: RunRequest; readonly round: number }
   | { readonly state: "verifying"; readonly request: RunRequest; readonly round: number }
   | { readonly state: "awaiting_approval"; readonly request: RunRequest; readonly plan: PendingPlan }
-  | { readonly state: "approved"; readonly request: RunRequest; readonly plan: PendingPlan; readonly approval: Approval }
-  | { readonly state: "rechecking"; readonly request: RunRequest; readonly plan: PendingPlan; readonly approval: Approval; readonly newBaseSha: string }
-  | { readonly state: "publishing"; readonly request: RunRequest; readonly plan: PendingPlan; readonly approval: Approval }
-  | { readonly state: "published"; readonly request: RunRequest; readonly pullRequest: number; readonly url: string; readonly branch: string; readonly commitSha: string; readonly outcome: "open" | "merged" | "closed" }
-  | { readonly state: "cancelled"; readonly request: RunRequest; readonly by: string; readonly why: "command" | "unlabeled" | "issue_closed" | "superseded" | "shutdown_of_operator" }
+  | {
+      readonly state: "approved";
+      readonly request: RunRequest;
+      readonly plan: PendingPlan;
+      readonly approval: Approval;
+    }
+  | {
+      readonly state: "rechecking";
+      readonly request: RunRequest;
+      readonly plan: PendingPlan;
+      readonly approval: Approval;
+      readonly newBaseSha: string;
+    }
+  | {
+      readonly state: "publishing";
+      readonly request: RunRequest;
+      readonly plan: PendingPlan;
+      readonly approval: Approval;
+    }
+  | {
+      readonly state: "published";
+      readonly request: RunRequest;
+      readonly pullRequest: number;
+      readonly url: string;
+      readonly branch: string;
+      readonly commitSha: string;
+      readonly outcome: "open" | "merged" | "closed";
+    }
+  | {
+      readonly state: "cancelled";
+      readonly request: RunRequest;
+      readonly by: string;
+      readonly why: "command" | "unlabeled" | "issue_closed" | "superseded" | "shutdown_of_operator";
+    }
   | { readonly state: "expired"; readonly request: RunRequest }
-  | { readonly state: "failed"; readonly request: RunRequest; readonly code: FailureCode; readonly message: string };
+  | {
+      readonly state: "failed";
+      readonly request: RunRequest;
+      readonly code: FailureCode;
+      readonly message: string;
+    };
 
 export const ENDED_STATES = ["published", "cancelled", "expired", "failed"] as const;
 

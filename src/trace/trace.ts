@@ -46,7 +46,11 @@ export type TraceType =
 
 export interface Trace {
   /** Writes and flushes one line; redacted. Never throws: a full disk is reported once to the log and the run goes on. */
-  emit(type: TraceType, data: { readonly [key: string]: Json | undefined }, place?: { readonly step?: string; readonly turn?: number }): void;
+  emit(
+    type: TraceType,
+    data: { readonly [key: string]: Json | undefined },
+    place?: { readonly step?: string; readonly turn?: number },
+  ): void;
   /** Absolute path of the file. */
   readonly path: string;
   close(): void;

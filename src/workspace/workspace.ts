@@ -103,7 +103,9 @@ export interface Workspaces {
     except: readonly string[],
   ): Promise<Result<null, GitFailure>>;
   /** Paths in the directory that differ from the commit: what set-up and test runs left behind. */
-  dirtyPaths(request: Omit<BuildTreeRequest, "edited" | "noise">): Promise<Result<readonly string[], GitFailure>>;
+  dirtyPaths(
+    request: Omit<BuildTreeRequest, "edited" | "noise">,
+  ): Promise<Result<readonly string[], GitFailure>>;
   buildTree(request: BuildTreeRequest): Promise<Result<BuiltTree, GitFailure>>;
   /** Bytes of a file of a tree built for this run; null when missing. */
   readTreeFile(runId: string, repositoryId: number, treeId: string, path: string): Promise<Uint8Array | null>;

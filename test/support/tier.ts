@@ -1,0 +1,43 @@
+/** Which tier of the tests runs, and the seed by which the quick tier picks its sample. */
+
+/** True in `npm run test:full`: no sampling, many more random cases. */
+export const FULL = process.env.TEST_TIER === "full";
+
+const MS_PER_DAY = 86_400_000;
+
+/** The sampling seed. `scripts/test.ts` prints it; without it the day counts, so that a file run alone is repeatable. */
+export const SEED = Number(process.env.TEST_SEED ?? Math.floor(Date.now() / MS_PER_DAY));
+
+const REQUIRE_ALL = process.env.REQUIRE_ALL === "1";
+
+/** `list` in the full tier; else `n` of its members, chosen by SEED, in their old order. */
+export function sample<T>(list: readonly T[], n: number): readonly T[] {
+  if (FULL || list.length <= n) return list;
+  const random = sequence(SEED + list.length);
+  const indices = list.map((_, index) => index);
+  for (let last = indices.length - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1));
+    const [a, b] = [indices[last] as number, indices[other] as number];
+    indices[last] = b;
+    indices[other] = a;
+  }
+  const chosen = new Set(indices.slice(0, n));
+  return list.filter((_, index) => chosen.has(index));
+}
+
+/** For node:test's `skip` option: false when the thing is there, else the reason; with REQUIRE_ALL=1 a missing thing is an error. */
+export function skipUnless(there: boolean, reason: string): false | string {
+  if (there) return false;
+  if (REQUIRE_ALL) throw new Error(`REQUIRE_ALL=1 allows no skip, but: ${reason}`);
+  return reason;
+}
+
+/** A small repeatable generator of numbers in [0, 1): a linear congruence over 2^31 - 1. */
+function sequence(seed: number): () => number {
+  const modulus = 2 ** 31 - 1;
+  let state = (Math.abs(Math.trunc(seed)) % (modulus - 1)) + 1;
+  return () => {
+    state = (state * 48_271) % modulus;
+    return state / modulus;
+  };
+}

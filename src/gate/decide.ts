@@ -1,0 +1,193 @@
+/** The gate itself: pure functions from facts to a decision with its reason. */
+
+import { shortDigest } from "#src/run/proposal.ts";
+import type { Command, Run } from "#src/run/run.ts";
+
+/** Permission as GitHub's collaborator-permission endpoint gave it at the time of the command; `unknown`: the look-up failed, which is a no. */
+export type KnownPermission = "admin" | "maintain" | "write" | "triage" | "read" | "none" | "unknown";
+
+export function mayDecide(permission: KnownPermission): boolean {
+  return permission === "admin" || permission === "maintain" || permission === "write";
+}
+
+/** Whether a refusal is explained in words, or only by a reaction. */
+export function isExplained(permission: KnownPermission): boolean {
+  return mayDecide(permission) || permission === "triage";
+}
+
+export interface CommandFacts {
+  readonly command: Command;
+  readonly by: string;
+  readonly commentId: number;
+  readonly permission: KnownPermission;
+  readonly run: Run;
+  /** Logins from the repository file who alone may approve; null: everyone with write access. */
+  readonly approvers: readonly string[] | null;
+  /** True when an earlier run of the issue has shown a plan: then a bare `/approve` could mean that one. */
+  readonly hasEarlierPlan: boolean;
+  readonly nowMs: number;
+  /** Dollars a `/retry budget=` may ask for at most. */
+  readonly ceilingUsd: number | null;
+}
+
+export type Decision =
+  | { readonly act: "approve"; readonly digest: string; readonly unverified: boolean }
+  | { readonly act: "cancel" }
+  | {
+      readonly act: "new_run";
+      readonly trigger: "retry" | "revise";
+      readonly instruction: string;
+      readonly budgetUsd: number | null;
+    }
+  | { readonly act: "instruct"; readonly text: string }
+  | { readonly act: "answer"; readonly topic: "status" | "help" }
+  | { readonly act: "acknowledge" }
+  | { readonly act: "refuse"; readonly because: string };
+
+const SETTLE_MS = 60_000;
+
+/** Decides one command on one run. Everything that is not allowed is `refuse` with a sentence for the person. */
+export function decideCommand(facts: CommandFacts): Decision {
+  const { command, permission, run } = facts;
+  if (command.verb === "unclear") return refuse(command.hint);
+  if (command.verb === "help") return { act: "answer", topic: "help" };
+  if (command.verb === "status") return { act: "answer", topic: "status" };
+  if (!mayDecide(permission)) return refuse(notAllowed(facts.by, permission));
+  switch (command.verb) {
+    case "approve":
+      return decideApproval(facts, command, run);
+    case "cancel":
+      return decideCancel(run);
+    case "retry":
+      return decideRetry(facts, command.budgetUsd);
+    case "revise":
+      return decideRevision(run, command.text);
+  }
+}
+
+function refuse(because: string): Decision {
+  return { act: "refuse", because };
+}
+
+function notAllowed(login: string, permission: KnownPermission): string {
+  return permission === "unknown"
+    ? `I could not check what ${login} may do in this repository, so nothing happened. Please try again.`
+    : `This needs write access to the repository; ${login} has ${permission === "none" ? "no" : permission} access.`;
+}
+
+type ApproveCommand = Extract<Command, { verb: "approve" }>;
+
+function decideApproval(facts: CommandFacts, command: ApproveCommand, run: Run): Decision {
+  switch (run.state) {
+    case "queued":
+    case "preparing":
+    case "solving":
+    case "verifying":
+      return refuse("There is no plan yet to approve; I post it when the work is done.");
+    case "approved":
+    case "rechecking":
+    case "publishing":
+      return { act: "acknowledge" };
+    case "awaiting_approval":
+      return decideAwaiting(facts, command, run);
+    default:
+      return refuse(`There is nothing to approve: ${howItEnded(run)}`);
+  }
+}
+
+function decideAwaiting(
+  facts: CommandFacts,
+  command: ApproveCommand,
+  run: Extract<Run, { state: "awaiting_approval" }>,
+): Decision {
+  const { plan } = run;
+  const line = `/approve ${shortDigest(plan.digest)}${plan.verdict.class === "unproven" ? " unverified" : ""}`;
+  if (facts.approvers !== null && !facts.approvers.includes(facts.by))
+    return refuse(
+      `\`.github/agent-fix.yml\` names who approves here (${facts.approvers.join(", ")}), and ${facts.by} is not among them.`,
+    );
+  if (facts.commentId <= plan.planCommentId)
+    return refuse(`That was written before the newest plan. To approve it, answer \`${line}\`.`);
+  if (command.digest !== null && !plan.digest.startsWith(command.digest))
+    return refuse(
+      `The digest \`${command.digest}\` is not the newest plan's. To approve that one, answer \`${line}\`.`,
+    );
+  if (command.digest === null && !plan.diffShown)
+    return refuse(`The whole diff did not fit into the plan, so please name its digest: \`${line}\`.`);
+  if (command.digest === null && facts.hasEarlierPlan && facts.nowMs - plan.planCommentAt < SETTLE_MS)
+    return refuse(
+      `There is an earlier plan, and the newest one is less than a minute old. Please name its digest: \`${line}\`.`,
+    );
+  if (plan.verdict.class === "unproven" && !command.unverified)
+    return refuse(`This plan is not proven. If you want the pull request all the same, answer \`${line}\`.`);
+  return { act: "approve", digest: plan.digest, unverified: command.unverified };
+}
+
+function decideCancel(run: Run): Decision {
+  switch (run.state) {
+    case "approved":
+    case "publishing":
+      return refuse("It was approved first and is being published; close the pull request instead.");
+    case "published":
+    case "cancelled":
+    case "expired":
+    case "failed":
+      return refuse(`There is nothing to cancel: ${howItEnded(run)}`);
+    default:
+      return { act: "cancel" };
+  }
+}
+
+function decideRetry(facts: CommandFacts, budgetUsd: number | null): Decision {
+  const { run, ceilingUsd } = facts;
+  if (budgetUsd !== null && ceilingUsd !== null && budgetUsd > ceilingUsd)
+    return refuse(`The operator allows at most $${ceilingUsd} a run (BUDGET_USD).`);
+  switch (run.state) {
+    case "queued":
+    case "preparing":
+    case "solving":
+    case "verifying":
+    case "rechecking":
+      return refuse("A run is at work on this issue. Say `/cancel` first.");
+    case "approved":
+    case "publishing":
+      return refuse("The approved plan is being published.");
+    default:
+      return { act: "new_run", trigger: "retry", instruction: "", budgetUsd };
+  }
+}
+
+function decideRevision(run: Run, text: string): Decision {
+  switch (run.state) {
+    case "queued":
+    case "preparing":
+    case "solving":
+      return { act: "instruct", text };
+    case "verifying":
+      return refuse("I am checking the result right now. Please say it again when the plan is there.");
+    case "approved":
+    case "rechecking":
+    case "publishing":
+      return refuse("The approved plan is being published.");
+    default:
+      return { act: "new_run", trigger: "revise", instruction: text, budgetUsd: null };
+  }
+}
+
+/** One sentence about a run that has ended, for answers. */
+export function howItEnded(run: Run): string {
+  switch (run.state) {
+    case "published":
+      return `the run ended with pull request #${run.pullRequest}.`;
+    case "cancelled":
+      return run.why === "command"
+        ? `the run was cancelled by ${run.by}.`
+        : `the run was cancelled (${run.why.replaceAll("_", " ")}).`;
+    case "expired":
+      return "the plan expired after 14 days without an answer.";
+    case "failed":
+      return `the run ended without a result (${run.code.replaceAll("_", " ")}).`;
+    default:
+      return "the run has not ended.";
+  }
+}

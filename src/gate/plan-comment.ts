@@ -1,0 +1,182 @@
+/** The plan comment: verdict first, then what changes and why, the evidence, and the words that answer it. Pure. */
+
+import { type Proposal, shortDigest } from "#src/run/proposal.ts";
+import type { Verdict } from "#src/run/verdict.ts";
+import { evidenceTable, provenBy, tamperList } from "./evidence.ts";
+import { formatMarker } from "./marker.ts";
+import { cellCode, code, cut, fenced, oneLine, quoted } from "./neutralise.ts";
+
+export interface TraceFacts {
+  readonly turns: number;
+  readonly toolCalls: Readonly<Record<string, { readonly ok: number; readonly errors: number }>>;
+  readonly inputTokens: number | null;
+  readonly cachedTokens: number | null;
+  readonly outputTokens: number | null;
+  readonly costUsd: number | null;
+  readonly wallMs: number;
+  readonly retries: number;
+  /** Why the agent stopped, e.g. `done`. */
+  readonly stop: string;
+}
+
+export interface PlanFacts {
+  readonly proposal: Proposal;
+  readonly digest: string;
+  readonly verdict: Verdict;
+  /** The model's own words on what it did; neutralised here. */
+  readonly explanation: string;
+  readonly diff: string;
+  /** Code of tests the agent wrote that prove the fix, by path. */
+  readonly newTests: readonly { readonly path: string; readonly diff: string }[];
+  /** Ready sentences of the app (protected files, invisible characters, weaker sandbox …). */
+  readonly warnings: readonly string[];
+  readonly leftOut: readonly { readonly path: string; readonly reason: string }[];
+  readonly trace: TraceFacts;
+  readonly tracePlace: string;
+  readonly seq: number;
+}
+
+/** GitHub refuses bodies over 65,536 characters; the parts below add up to less than this. */
+const LIMITS = {
+  full: { diff: 30_000, explanation: 6_000, tests: 8_000, files: 100, leftOut: 20 },
+  short: { diff: 3_000, explanation: 1_500, tests: 1_000, files: 30, leftOut: 5 },
+} as const;
+
+export interface RenderedPlan {
+  readonly body: string;
+  /** True when the whole diff stands in the body: only then a bare `/approve` is enough. */
+  readonly diffShown: boolean;
+}
+
+/** Renders the plan; `short` is the second try for a server that refused the full one. */
+export function renderPlan(facts: PlanFacts, size: keyof typeof LIMITS): RenderedPlan {
+  const limits = LIMITS[size];
+  const { proposal, verdict } = facts;
+  const diffShown = facts.diff.length <= limits.diff;
+  const body = [
+    formatMarker({ runId: proposal.runId, kind: "plan", seq: facts.seq, forComment: null }),
+    `## ${headline(verdict)}`,
+    verdictSentence(verdict),
+    warningBlock(facts.warnings, verdict),
+    `### What will change\n\n**${oneLine(proposal.title, 120)}**`,
+    facts.explanation.trim() === ""
+      ? null
+      : `The agent's own words:\n\n${quoted(cut(facts.explanation, limits.explanation))}`,
+    testBlock(facts, limits.tests),
+    fileTable(proposal, limits.files),
+    diffBlock(facts.diff, limits.diff, diffShown),
+    `### Evidence\n\n${evidenceTable(verdict.evidence)}`,
+    leftOutBlock(facts.leftOut, limits.leftOut),
+    traceBlock(facts),
+    answerBlock(facts, diffShown),
+  ];
+  return { body: body.filter((part) => part !== null && part !== "").join("\n\n"), diffShown };
+}
+
+function headline(verdict: Verdict): string {
+  switch (verdict.class) {
+    case "proven":
+      return "✅ Plan: proven";
+    case "passing":
+      return "🟡 Plan: passing, but no test proves the fix";
+    case "unproven":
+      return `⚠️ Plan: not proven (${verdict.reason.replaceAll("_", " ")})`;
+    case "refuted":
+      return "❌ Refuted";
+  }
+}
+
+export function verdictSentence(verdict: Verdict): string {
+  switch (verdict.class) {
+    case "proven":
+      return `I ran the tests myself in copies the agent never touched. ${provenBy(verdict.by)}`;
+    case "passing":
+      return `I ran the tests myself in copies the agent never touched: nothing broke, but ${oneLine(verdict.because, 300)}`;
+    case "unproven":
+      return oneLine(verdict.detail, 500);
+    case "refuted":
+      return `The tests speak against this change: ${verdict.because
+        .slice(0, 5)
+        .map((reason) => oneLine(reason, 300))
+        .join("; ")}.`;
+  }
+}
+
+function warningBlock(warnings: readonly string[], verdict: Verdict): string | null {
+  const tampering = tamperList(verdict.evidence.tampering);
+  const lines = [...tampering, ...warnings.map((warning) => `- ${warning}`)];
+  return lines.length === 0 ? null : `> [!WARNING]\n${lines.map((line) => `> ${line}`).join("\n")}`;
+}
+
+function testBlock(facts: PlanFacts, max: number): string | null {
+  if (facts.newTests.length === 0) return null;
+  const blocks = facts.newTests.map(
+    (test) =>
+      `Test written by the agent, in ${code(test.path)}:\n\n${fenced(cut(test.diff, Math.floor(max / facts.newTests.length)), "diff")}`,
+  );
+  return blocks.join("\n\n");
+}
+
+export function fileTable(proposal: Proposal, max: number): string {
+  const rows = proposal.files
+    .slice(0, max)
+    .map(
+      (file) =>
+        `| ${cellCode(file.path, 120)} | ${file.status}${file.mode === "100755" ? ", executable" : ""}${file.mode === "120000" ? ", link" : ""} | ${file.added === null ? "binary" : `+${file.added} −${file.removed ?? 0}`} |`,
+    );
+  const more = proposal.files.length - rows.length;
+  if (more > 0) rows.push(`| … and ${more} more | | |`);
+  return ["| file | | lines |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+function diffBlock(diff: string, max: number, shown: boolean): string {
+  const title = shown ? "The whole diff" : "The first part of the diff (it does not fit as a whole)";
+  return `<details><summary>${title}</summary>\n\n${fenced(shown ? diff : cut(diff, max), "diff")}\n\n</details>`;
+}
+
+function leftOutBlock(leftOut: PlanFacts["leftOut"], max: number): string | null {
+  if (leftOut.length === 0) return null;
+  const lines = leftOut
+    .slice(0, max)
+    .map((entry) => `- ${cellCode(entry.path, 120)}: ${oneLine(entry.reason, 120)}`);
+  if (leftOut.length > max) lines.push(`- … and ${leftOut.length - max} more`);
+  return `<details><summary>Left out of the change (${leftOut.length})</summary>\n\n${lines.join("\n")}\n\n</details>`;
+}
+
+function traceBlock(facts: PlanFacts): string {
+  return `### How it went\n\n${traceLine(facts.trace)}\n\nTrace: ${code(facts.tracePlace)}`;
+}
+
+/** Turns, tool calls by kind, tokens, cost, time, retries and the stop, as facts by code. */
+export function traceLine(trace: TraceFacts): string {
+  const calls = Object.entries(trace.toolCalls)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(
+      ([name, count]) =>
+        `${code(name)} ${count.ok + count.errors}${count.errors > 0 ? ` (${count.errors} failed)` : ""}`,
+    );
+  const tokens =
+    trace.inputTokens === null
+      ? "tokens unknown"
+      : `${trace.inputTokens} tokens in${trace.cachedTokens ? ` (${trace.cachedTokens} cached)` : ""}, ${trace.outputTokens ?? 0} out`;
+  const cost =
+    trace.costUsd === null ? "cost unknown (no price for this model)" : `$${trace.costUsd.toFixed(4)}`;
+  const retries = trace.retries === 0 ? "" : ` · ${trace.retries} retries`;
+  const tools = calls.length === 0 ? "no tool calls" : calls.join(", ");
+  return `${trace.turns} turns · ${tools} · ${tokens} · ${cost} · ${Math.round(trace.wallMs / 1000)} s${retries} · stopped: ${trace.stop.replaceAll("_", " ")}`;
+}
+
+function answerBlock(facts: PlanFacts, diffShown: boolean): string {
+  const digest = shortDigest(facts.digest);
+  const word = facts.verdict.class === "unproven" ? " unverified" : "";
+  const approve = diffShown ? `/approve${word}` : `/approve ${digest}${word}`;
+  return [
+    "### Your answer",
+    "",
+    `Nothing has left this machine. Digest of exactly these bytes: \`${digest}\`, on base \`${facts.proposal.baseSha.slice(0, 12)}\` of ${code(facts.proposal.targetBranch)}.`,
+    "",
+    `- \`${approve}\` opens the pull request${facts.proposal.draft ? " as a draft" : ""}`,
+    "- `/revise <what to do differently>` has it done again",
+    "- `/retry` starts afresh, `/cancel` drops it, `/status` and `/help` tell more",
+  ].join("\n");
+}

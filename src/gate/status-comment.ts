@@ -1,0 +1,161 @@
+/** The status comment, result comment and answers: facts by code, never the model's words. Pure. */
+
+import { isoTime } from "#src/base/clock.ts";
+import { shortDigest } from "#src/run/proposal.ts";
+import type { FailureCode, Run } from "#src/run/run.ts";
+import type { Verdict } from "#src/run/verdict.ts";
+import { howItEnded } from "./decide.ts";
+import { evidenceTable } from "./evidence.ts";
+import { formatMarker } from "./marker.ts";
+import { code, cut, fenced, oneLine } from "./neutralise.ts";
+import { type TraceFacts, traceLine, verdictSentence } from "./plan-comment.ts";
+
+export interface StatusFacts {
+  readonly run: Run;
+  /** Steps in order with where each stands. */
+  readonly steps: readonly {
+    readonly name: string;
+    readonly state: "waiting" | "running" | "done" | "failed";
+  }[];
+  /** Numbers of the agent loop so far; null before it starts. */
+  readonly trace: TraceFacts | null;
+  /** Runs ahead of this one; null when it is not queued. */
+  readonly queuePosition: number | null;
+  readonly tracePlace: string;
+  /** When the facts were true, ms since the epoch. */
+  readonly asOf: number;
+  /** True when no price is known for the model: the token cap rules instead of a cost cap. */
+  readonly priceUnknown: boolean;
+}
+
+const MARKS = { waiting: "☐", running: "⏳", done: "☑", failed: "✗" } as const;
+
+export function renderStatus(facts: StatusFacts): string {
+  const { run } = facts;
+  const parts = [
+    formatMarker({ runId: run.request.runId, kind: "status", seq: 1, forComment: null }),
+    `**agent-fix** · run \`${run.request.runId}\` · ${stateSentence(facts)}`,
+    facts.steps.map((step) => `${MARKS[step.state]} ${step.name}`).join(" · "),
+    facts.trace === null ? null : traceLine(facts.trace),
+    facts.priceUnknown ? "No price is known for this model, so tokens are capped instead of dollars." : null,
+    `Trace: ${code(facts.tracePlace)} · as of ${isoTime(facts.asOf).slice(0, 19)}Z · \`/status\` \`/cancel\` \`/help\``,
+  ];
+  return parts.filter((part) => part !== null).join("\n\n");
+}
+
+function stateSentence(facts: StatusFacts): string {
+  const { run } = facts;
+  switch (run.state) {
+    case "queued":
+      return facts.queuePosition === null || facts.queuePosition === 0
+        ? "queued, next in line"
+        : `queued behind ${facts.queuePosition} other${facts.queuePosition === 1 ? "" : "s"}`;
+    case "preparing":
+      return "getting the repository ready";
+    case "solving":
+      return run.round === 0
+        ? "working on it"
+        : `working on it again (round ${run.round + 1}): the tests spoke against the first try`;
+    case "verifying":
+      return "checking the result in fresh copies";
+    case "awaiting_approval":
+      return `waiting for a maintainer: the plan \`${shortDigest(run.plan.digest)}\` is posted below`;
+    case "approved":
+    case "publishing":
+      return `approved by ${oneLine(run.approval.by, 60)}, opening the pull request`;
+    case "rechecking":
+      return `approved by ${oneLine(run.approval.by, 60)}; the base has moved to \`${run.newBaseSha.slice(0, 12)}\`, checking again`;
+    case "published":
+      return run.outcome === "open"
+        ? `done: pull request #${run.pullRequest}`
+        : `done: pull request #${run.pullRequest} (${run.outcome})`;
+    case "cancelled":
+    case "expired":
+      return howItEnded(run);
+    case "failed":
+      return `ended without a pull request: ${failureTitle(run.code)}`;
+  }
+}
+
+const FAILURES: Record<FailureCode, string> = {
+  refuted: "the tests speak against the fix",
+  no_changes: "no changes to propose",
+  cannot_set_up: "the project could not be set up",
+  cannot_clone: "the repository could not be cloned",
+  empty_repository: "the repository has no commits",
+  bad_config: "`.github/agent-fix.yml` has mistakes",
+  budget: "the budget ran out",
+  model_failed: "the model could not be used",
+  no_progress: "the agent made no progress",
+  permission: "a permission is missing",
+  sandbox_unavailable: "the sandbox is not available on this machine",
+  github_failed: "GitHub did not take an answer",
+  base_conflict: "the base moved and conflicts with the change",
+  worse_on_new_base: "the change does worse on the moved base",
+  protected_path: "the change touches protected files",
+  publish_refused: "GitHub refused the pull request",
+  internal: "a fault of agent-fix itself",
+};
+
+export function failureTitle(failure: FailureCode): string {
+  return FAILURES[failure];
+}
+
+export interface ResultFacts {
+  readonly runId: string;
+  readonly code: FailureCode;
+  /** The app's sentence; may quote a server, so it is neutralised. */
+  readonly message: string;
+  readonly verdict: Verdict | null;
+  readonly trace: TraceFacts | null;
+  readonly tracePlace: string;
+  /** The kept patch, when there is one. */
+  readonly diff: string | null;
+  readonly seq: number;
+}
+
+/** The one comment of a run that ends without a pull request: what was tried, what is missing, what it cost. */
+export function renderResult(facts: ResultFacts, size: "full" | "short"): string {
+  const diffMax = size === "full" ? 20_000 : 2_000;
+  const parts = [
+    formatMarker({ runId: facts.runId, kind: "answer", seq: facts.seq, forComment: null }),
+    `## No pull request: ${failureTitle(facts.code)}`,
+    oneLine(facts.message, 1_500),
+    facts.verdict === null
+      ? null
+      : `${verdictSentence(facts.verdict)}\n\n${evidenceTable(facts.verdict.evidence)}`,
+    facts.diff === null || facts.diff === ""
+      ? null
+      : `<details><summary>What was tried (kept, not published)</summary>\n\n${fenced(cut(facts.diff, diffMax), "diff")}\n\n</details>`,
+    facts.trace === null ? null : traceLine(facts.trace),
+    `Trace: ${code(facts.tracePlace)}. Nothing was written to the repository. \`/retry\` starts a new run.`,
+  ];
+  return parts.filter((part) => part !== null).join("\n\n");
+}
+
+export interface AnswerFacts {
+  readonly runId: string | null;
+  readonly commentId: number;
+  /** A sentence of the app; values from outside in it are already neutralised. */
+  readonly text: string;
+}
+
+export function renderAnswer(facts: AnswerFacts): string {
+  const marker = formatMarker({ runId: facts.runId, kind: "answer", seq: 1, forComment: facts.commentId });
+  return `${marker}\n${facts.text}`;
+}
+
+export const HELP = [
+  "Put the label `agent-fix` on an issue and I work on it in a sandbox, check the result with the repository's own tests, and post a plan. Only after a maintainer's approval I open a pull request.",
+  "",
+  "- `/approve`, `/approve <digest>`, `/approve unverified`: open the pull request",
+  "- `/revise <text>`: do it again, differently",
+  "- `/retry`, `/retry budget=5`: start afresh",
+  "- `/cancel`: stop, or drop the plan",
+  "- `/status`, `/help`",
+  "",
+  "A command is the first line of a comment. All but `/status` and `/help` need write access.",
+].join("\n");
+
+export const NO_RUN_YET =
+  "There is no run on this issue yet, so there is nothing to do here. A maintainer starts one with the label `agent-fix`.";

@@ -1,0 +1,217 @@
+/** Publishes one commit on the approved base with the approved tree: blobs, tree, commit, branch, pull request. */
+
+import { err, ok, type Result } from "#src/base/result.ts";
+import type { GitHubFailure, GitHubResult, PullRequest, TreeEntry } from "#src/github/github.ts";
+import type { Published, PublishFailure, PublishRequest } from "./publish.ts";
+
+const TRIES = 4;
+
+/** Sees the approved proposal through; a repeated call after a crash or a lost answer finds what stands and goes on from there. */
+export async function publishPullRequest(
+  request: PublishRequest,
+): Promise<Result<Published, PublishFailure>> {
+  const commit = await ensureBranch(request);
+  if (!commit.ok) return commit;
+  const pull = await ensurePullRequest(request, commit.value);
+  if (!pull.ok) {
+    await withdrawBranch(request, commit.value);
+    return pull;
+  }
+  await addLabels(request, pull.value);
+  const { number: pullRequest, url } = pull.value;
+  return ok({ pullRequest, url, branch: request.branch, commitSha: commit.value });
+}
+
+/** The commit at the head of our branch, made when it is not there. A branch of that name with other content is never touched. */
+async function ensureBranch(request: PublishRequest): Promise<Result<string, PublishFailure>> {
+  const { github, journal, branch } = request;
+  const known = journal.done("branch");
+  if (known !== null) return ok(known.id);
+  if (journal.intended("branch")) {
+    const standing = await standingBranch(request);
+    if (!standing.ok) return standing;
+    if (standing.value !== null) return completeBranch(request, standing.value);
+  }
+  const commit = await makeCommit(request);
+  if (!commit.ok) return commit;
+  await journal.intend("branch");
+  for (let attempt = 1; ; attempt++) {
+    const made = await github.createBranch(branch, commit.value);
+    if (made.ok) return completeBranch(request, commit.value);
+    const standing = await standingBranch(request);
+    if (standing.ok && standing.value !== null) return completeBranch(request, standing.value);
+    if (!isPassing(made.error) || attempt === TRIES) return err(explain(made.error, "create the branch"));
+    await request.pause(attempt);
+  }
+}
+
+async function completeBranch(request: PublishRequest, sha: string): Promise<Result<string, PublishFailure>> {
+  await request.journal.complete("branch", { id: sha, url: null });
+  return ok(sha);
+}
+
+/** The head of our branch when it is exactly the approved commit; null when there is no such branch. */
+async function standingBranch(request: PublishRequest): Promise<Result<string | null, PublishFailure>> {
+  const head = await again(request, () => request.github.branchSha(request.branch), "look for the branch");
+  if (!head.ok || head.value === null) return head;
+  const sha = head.value;
+  const commit = await again(request, () => request.github.commitTree(sha), "read the branch");
+  if (!commit.ok) return commit;
+  const { proposal } = request;
+  const ours =
+    commit.value.treeSha === proposal.treeId &&
+    commit.value.parents.length === 1 &&
+    commit.value.parents[0] === proposal.baseSha;
+  return ours
+    ? ok(sha)
+    : err({
+        code: "publish_refused",
+        message: `The branch ${request.branch} exists with other content. Delete it, then say /retry.`,
+      });
+}
+
+async function makeCommit(request: PublishRequest): Promise<Result<string, PublishFailure>> {
+  const { proposal } = request;
+  const base = await again(request, () => request.github.commitTree(proposal.baseSha), "read the base");
+  if (!base.ok) return base;
+  const entries = await makeBlobs(request);
+  if (!entries.ok) return entries;
+  const tree = await again(
+    request,
+    () => request.github.createTree(base.value.treeSha, entries.value),
+    "create the tree",
+  );
+  if (!tree.ok) return tree;
+  if (tree.value !== proposal.treeId)
+    return err({
+      code: "publish_refused",
+      message: `GitHub built tree ${tree.value}, not the approved ${proposal.treeId}; nothing was published.`,
+    });
+  return again(
+    request,
+    () => request.github.createCommit(request.commitMessage, tree.value, proposal.baseSha),
+    "create the commit",
+  );
+}
+
+/** Blobs, trees and commits are content-addressed or unreachable until a branch names them, so making one twice harms nobody. */
+async function makeBlobs(request: PublishRequest): Promise<Result<readonly TreeEntry[], PublishFailure>> {
+  const entries: TreeEntry[] = [];
+  for (const file of request.proposal.files) {
+    if (file.status === "deleted") {
+      entries.push({ path: file.path, mode: file.mode, sha: null });
+      continue;
+    }
+    const content = await request.content(file.path);
+    if (content === null)
+      return err({
+        code: "publish_refused",
+        message: `The kept content of ${file.path} is gone. Say /retry.`,
+      });
+    const blob = await again(request, () => request.github.createBlob(content), "store a file");
+    if (!blob.ok) return blob;
+    entries.push({ path: file.path, mode: file.mode, sha: blob.value });
+  }
+  return ok(entries);
+}
+
+async function ensurePullRequest(
+  request: PublishRequest,
+  commitSha: string,
+): Promise<Result<PullRequest, PublishFailure>> {
+  const { github, journal, proposal, branch } = request;
+  const look = () => again(request, () => github.pullRequestOf(branch), "look for the pull request");
+  const complete = async (pull: PullRequest): Promise<Result<PullRequest, PublishFailure>> => {
+    await journal.complete("pull-request", { id: String(pull.number), url: pull.url });
+    return ok(pull);
+  };
+  const known = journal.done("pull-request");
+  if (known !== null)
+    return ok({ number: Number(known.id), url: known.url ?? "", state: "open", headSha: commitSha });
+  if (journal.intended("pull-request")) {
+    const standing = await look();
+    if (!standing.ok) return standing;
+    if (standing.value !== null) return complete(standing.value);
+  }
+  await journal.intend("pull-request");
+  for (let attempt = 1; ; attempt++) {
+    const { title, draft, targetBranch: base } = proposal;
+    // Draft pull requests are not to be had on every plan; GitHub says so with a 422, and a plain one is opened instead.
+    const asDraft = draft && attempt < TRIES;
+    const made = await github.createPullRequest({
+      title,
+      body: request.body,
+      head: branch,
+      base,
+      draft: asDraft,
+    });
+    if (made.ok) return complete(made.value);
+    const standing = await look();
+    if (standing.ok && standing.value !== null) return complete(standing.value);
+    const draftRefused = asDraft && made.error.code === "invalid" && /draft/i.test(made.error.message);
+    if (draftRefused) attempt = TRIES - 1;
+    else if (!isPassing(made.error) || attempt >= TRIES)
+      return err(explain(made.error, "open the pull request"));
+    else await request.pause(attempt);
+  }
+}
+
+/** After a refused pull request our branch would be litter; it goes only while its head is still the commit we made. */
+async function withdrawBranch(request: PublishRequest, commitSha: string): Promise<void> {
+  const head = await request.github.branchSha(request.branch);
+  if (head.ok && head.value === commitSha) await request.github.deleteBranch(request.branch);
+}
+
+async function addLabels(request: PublishRequest, pull: PullRequest): Promise<void> {
+  if (request.proposal.labels.length > 0)
+    await request.github.addLabels(pull.number, request.proposal.labels);
+}
+
+async function again<T>(
+  request: PublishRequest,
+  call: () => GitHubResult<T>,
+  what: string,
+): Promise<Result<T, PublishFailure>> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await call();
+    if (answer.ok) return answer;
+    if (!isPassing(answer.error) || attempt === TRIES) return err(explain(answer.error, what));
+    await request.pause(attempt);
+  }
+}
+
+/** Failures that may be gone at the next try. */
+function isPassing(failure: GitHubFailure): boolean {
+  return failure.code === "server_error" || failure.code === "unreachable" || failure.code === "rate_limited";
+}
+
+function explain(failure: GitHubFailure, what: string): PublishFailure {
+  if (/no commits between/i.test(failure.message))
+    return {
+      code: "no_changes",
+      message: "The target branch already holds this change: nothing to propose.",
+    };
+  switch (failure.code) {
+    case "permission_missing":
+    case "forbidden":
+    case "unauthorized":
+      return {
+        code: "permission",
+        message: `GitHub did not let the app ${what}: ${failure.message}. Grant the app contents and pull requests write access (and accept the new permissions), then say /retry.`,
+      };
+    case "invalid":
+    case "conflict":
+    case "not_found":
+    case "too_long":
+    case "locked":
+      return {
+        code: "publish_refused",
+        message: `GitHub refused to ${what}: ${failure.message}. Say /retry once that is settled.`,
+      };
+    default:
+      return {
+        code: "github_failed",
+        message: `GitHub did not answer the attempt to ${what} after ${TRIES} tries: ${failure.message}. Say /retry later.`,
+      };
+  }
+}

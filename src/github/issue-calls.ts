@@ -1,0 +1,205 @@
+/** The calls on issues, comments, reactions, labels and people of one repository. */
+
+import { err, ok } from "#src/base/result.ts";
+import { type CallContext, nothing } from "./calls.ts";
+import type { GitHub, GitHubResult, IssueComment } from "./github.ts";
+import { roleOf } from "./permissions.ts";
+
+type IssueCalls = Pick<
+  GitHub,
+  | "issue"
+  | "defaultBranch"
+  | "comments"
+  | "createComment"
+  | "editComment"
+  | "reactToIssue"
+  | "reactToComment"
+  | "permission"
+  | "addLabels"
+>;
+
+/** GitHub's largest page. */
+const PAGE = 100;
+
+export function issueCalls(context: CallContext): IssueCalls {
+  const { octokit, repo, read, write } = context;
+  return {
+    issue: (number) =>
+      read(
+        (send) =>
+          octokit.request("GET /repos/{owner}/{repo}/issues/{issue_number}", {
+            ...repo,
+            issue_number: number,
+            ...send,
+          }),
+        toIssue,
+      ),
+    defaultBranch: () =>
+      read(
+        (send) => octokit.request("GET /repos/{owner}/{repo}", { ...repo, ...send }),
+        (repository) => repository.default_branch,
+      ),
+    comments: (issue) => allComments(context, issue),
+    createComment: async (issue, body) => {
+      const created = await write(
+        (send) =>
+          octokit.request("POST /repos/{owner}/{repo}/issues/{issue_number}/comments", {
+            ...repo,
+            issue_number: issue,
+            body,
+            ...send,
+          }),
+        (comment) => toComment(comment),
+      );
+      // The answer to our own POST is ours whatever it says.
+      return created.ok ? ok({ ...created.value, ours: true }) : created;
+    },
+    editComment: (commentId, body) =>
+      write(
+        (send) =>
+          octokit.request("PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}", {
+            ...repo,
+            comment_id: commentId,
+            body,
+            ...send,
+          }),
+        nothing,
+      ),
+    permission: async (login) => {
+      const role = await read(
+        (send) =>
+          octokit.request("GET /repos/{owner}/{repo}/collaborators/{username}/permission", {
+            ...repo,
+            username: login,
+            ...send,
+          }),
+        roleOf,
+      );
+      return !role.ok && role.error.status === 404 ? ok("none") : role;
+    },
+    addLabels: (issue, labels) =>
+      write(
+        (send) =>
+          octokit.request("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", {
+            ...repo,
+            issue_number: issue,
+            labels: [...labels],
+            ...send,
+          }),
+        nothing,
+      ),
+    ...reactionCalls(context),
+  };
+}
+
+function reactionCalls(context: CallContext): Pick<GitHub, "reactToIssue" | "reactToComment"> {
+  const { octokit, repo, write } = context;
+  return {
+    reactToIssue: (issue, reaction) =>
+      write(
+        (send) =>
+          octokit.request("POST /repos/{owner}/{repo}/issues/{issue_number}/reactions", {
+            ...repo,
+            issue_number: issue,
+            content: reaction,
+            ...send,
+          }),
+        nothing,
+      ),
+    reactToComment: (commentId, reaction) =>
+      write(
+        (send) =>
+          octokit.request("POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", {
+            ...repo,
+            comment_id: commentId,
+            content: reaction,
+            ...send,
+          }),
+        nothing,
+      ),
+  };
+}
+
+/** Follows the Link header, so that GitHub and not a count decides where the list ends. */
+async function allComments(context: CallContext, issue: number): GitHubResult<readonly IssueComment[]> {
+  const identity = await context.identity();
+  if (!identity.ok) return identity;
+  const found: IssueComment[] = [];
+  for (let page = 1; ; page++) {
+    const answer = await context.read(
+      (send) =>
+        context.octokit.request("GET /repos/{owner}/{repo}/issues/{issue_number}/comments", {
+          ...context.repo,
+          issue_number: issue,
+          per_page: PAGE,
+          page,
+          ...send,
+        }),
+      (comments, { headers }) => ({
+        comments: comments.map((comment) => toComment(comment, identity.value)),
+        more: comments.length > 0 && /rel="next"/.test(String(headers.link ?? "")),
+      }),
+    );
+    if (!answer.ok) return err(answer.error);
+    found.push(...answer.value.comments);
+    if (!answer.value.more) return ok(oldestFirst(found));
+  }
+}
+
+/** A comment that comes twice, because one was deleted between two pages, counts once. */
+function oldestFirst(comments: readonly IssueComment[]): readonly IssueComment[] {
+  const unique = new Map(comments.map((comment) => [comment.id, comment]));
+  return [...unique.values()].sort((a, b) => a.id - b.id);
+}
+
+interface CommentAnswer {
+  /** The client's types allow a bigint; GitHub's ids are far below 2^53. */
+  readonly id: number | bigint;
+  readonly body?: string | null | undefined;
+  readonly html_url: string;
+  readonly user: { readonly login: string; readonly type: string } | null;
+  readonly created_at: string;
+  readonly performed_via_github_app?: { readonly id: number | bigint } | null | undefined;
+}
+
+/**
+ * `ours` is true for a comment made with a token of our app. An app's own comments carry its bot as the author; a person
+ * who comments through the app by a user token is not us, so the author must be a bot in each case.
+ */
+function toComment(
+  comment: CommentAnswer,
+  app?: { readonly appId: number; readonly botLogin: string },
+): IssueComment {
+  const login = comment.user?.login ?? "ghost";
+  const byBot = comment.user?.type === "Bot";
+  const via = comment.performed_via_github_app?.id;
+  return {
+    id: Number(comment.id),
+    body: comment.body ?? "",
+    url: comment.html_url,
+    login,
+    ours:
+      app !== undefined && byBot && (via === undefined ? login === app.botLogin : Number(via) === app.appId),
+    createdAt: Date.parse(comment.created_at),
+  };
+}
+
+function toIssue(issue: {
+  readonly state: string;
+  readonly locked: boolean;
+  readonly labels: readonly (string | { readonly name?: string })[];
+  readonly title: string;
+  readonly body?: string | null;
+  readonly updated_at: string;
+  readonly user: { readonly login: string } | null;
+}) {
+  return {
+    open: issue.state === "open",
+    locked: issue.locked,
+    labels: issue.labels.map((label) => (typeof label === "string" ? label : (label.name ?? ""))),
+    title: issue.title,
+    body: issue.body ?? "",
+    updatedAt: Date.parse(issue.updated_at),
+    author: issue.user?.login ?? "ghost",
+  };
+}

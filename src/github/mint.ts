@@ -1,0 +1,86 @@
+/** Mints an installation token for one repository and one purpose, and names the permission when GitHub refuses. */
+
+import type { Octokit } from "@octokit/rest";
+import type { Redactor } from "#src/base/redact.ts";
+import { err } from "#src/base/result.ts";
+import type { GitHubFailure, GitHubResult } from "./github.ts";
+import { missingPermissions, PERMISSIONS } from "./permissions.ts";
+import type { Sender } from "./requests.ts";
+import type { MintedToken, TokenScope } from "./tokens.ts";
+
+export interface MintParts {
+  readonly octokit: Octokit;
+  readonly send: Sender;
+  /** The Authorization header of the app itself. */
+  readonly asApp: () => GitHubResult<string>;
+  readonly redactor: Redactor;
+}
+
+/** The token is known to the redactor before anybody else sees it. A second token harms nobody, so minting counts as a read. */
+export function createMint(parts: MintParts): (scope: TokenScope) => GitHubResult<MintedToken> {
+  const { octokit, send, asApp, redactor } = parts;
+  return async (scope) => {
+    const minted = await send({
+      kind: "read",
+      signal: undefined,
+      authorize: asApp,
+      send: (options) =>
+        octokit.request("POST /app/installations/{installation_id}/access_tokens", {
+          installation_id: scope.installationId,
+          repository_ids: [scope.repositoryId],
+          permissions: PERMISSIONS[scope.purpose],
+          ...options,
+        }),
+      shape: (data) => {
+        redactor.add(data.token);
+        return toMinted(data);
+      },
+    });
+    if (minted.ok || minted.error.status !== 422) return minted;
+    return err(await namedRefusal(parts, scope, minted.error));
+  };
+}
+
+function toMinted(data: {
+  readonly token: string;
+  readonly expires_at: string;
+  readonly permissions?: Readonly<Record<string, string | undefined>>;
+}): MintedToken {
+  const expiresAt = Date.parse(data.expires_at);
+  if (data.token === "" || Number.isNaN(expiresAt)) throw new TypeError("no token in the answer");
+  const granted = Object.entries(data.permissions ?? {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  return {
+    token: data.token,
+    expiresAt,
+    permissions: data.permissions === undefined ? null : Object.fromEntries(granted),
+  };
+}
+
+/** GitHub's refusal of a narrowed token does not say which permission is missing; the installation's own list does. */
+async function namedRefusal(
+  parts: MintParts,
+  scope: TokenScope,
+  refusal: GitHubFailure,
+): Promise<GitHubFailure> {
+  const granted = await parts.send({
+    kind: "read",
+    signal: undefined,
+    authorize: parts.asApp,
+    send: (options) =>
+      parts.octokit.request("GET /app/installations/{installation_id}", {
+        installation_id: scope.installationId,
+        ...options,
+      }),
+    shape: (installation): Readonly<Record<string, string>> => ({ ...installation.permissions }),
+  });
+  if (!granted.ok) return refusal;
+  const missing = missingPermissions(PERMISSIONS[scope.purpose], granted.value);
+  if (missing.length === 0) return refusal;
+  return {
+    ...refusal,
+    code: "permission_missing",
+    message: `The app's installation lacks the permission ${missing.join(", ")}. Grant it in the app's settings on GitHub, then accept the change on the installation.`,
+  };
+}

@@ -1,0 +1,116 @@
+/** The GitHub port over Octokit: app authentication, tokens narrowed to one repository and one phase, own retries. */
+
+import { Octokit } from "@octokit/rest";
+import signAppJwt from "universal-github-app-jwt";
+import type { Clock } from "#src/base/clock.ts";
+import type { Log } from "#src/base/log.ts";
+import type { Redactor } from "#src/base/redact.ts";
+import { err, messageOf, ok } from "#src/base/result.ts";
+import { type CallContext, createCaller } from "./calls.ts";
+import { gitCalls } from "./git-calls.ts";
+import type { GitHub, GitHubApp, GitHubResult } from "./github.ts";
+import { issueCalls } from "./issue-calls.ts";
+import { createMint } from "./mint.ts";
+import { pullCalls } from "./pull-calls.ts";
+import { createSender } from "./requests.ts";
+import { createTokens } from "./tokens.ts";
+
+export interface GitHubAppOptions {
+  /** The app's numeric id. */
+  readonly appId: number;
+  /** PEM, PKCS#1 or PKCS#8; line breaks may be written as `\n`. */
+  readonly privateKey: string;
+  /** The API's root without a trailing slash: `https://api.github.com`, or `https://HOST/api/v3` for GHES. */
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+  readonly log: Log;
+  readonly userAgent?: string;
+}
+
+/** No request is sent before the first call; no call rejects. */
+export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
+  const { clock, redactor, log } = options;
+  redactor.add(options.privateKey);
+  const octokit = new Octokit({
+    baseUrl: options.baseUrl,
+    userAgent: options.userAgent ?? "agent-fix",
+    log: octokitLog(log),
+  });
+  const send = createSender({ clock, redactor, log });
+  const asApp = () => appAuthorization(options);
+  const tokens = createTokens(clock, createMint({ octokit, send, asApp, redactor }));
+  const identity = createIdentity(createCaller(send, asApp, undefined), octokit);
+
+  return {
+    identity,
+    repository: (installationId, repo, phase, signal) => {
+      const scope = { installationId, repositoryId: repo.id, purpose: phase };
+      const authorize = async (refused: string | null) => {
+        const minted = await tokens.get(scope, refused?.replace(/^token /, "") ?? null);
+        return minted.ok ? ok(`token ${minted.value.token}`) : minted;
+      };
+      const context: CallContext = {
+        octokit,
+        repo: { owner: repo.owner, repo: repo.name },
+        repositoryId: repo.id,
+        identity,
+        ...createCaller(send, authorize, signal),
+      };
+      return { ...issueCalls(context), ...gitCalls(context), ...pullCalls(context) } satisfies GitHub;
+    },
+    gitToken: async (installationId, repo, renew) => {
+      const scope = { installationId, repositoryId: repo.id, purpose: "git" } as const;
+      if (renew) tokens.forget(scope);
+      const minted = await tokens.get(scope, null);
+      return minted.ok ? ok(minted.value.token) : minted;
+    },
+    permissions: async (installationId, repo, phase) => {
+      const minted = await tokens.get({ installationId, repositoryId: repo.id, purpose: phase }, null);
+      return minted.ok ? ok(minted.value.permissions) : minted;
+    },
+  };
+}
+
+/** Answered once by GitHub and kept; a failure is not kept. */
+function createIdentity(caller: ReturnType<typeof createCaller>, octokit: Octokit): GitHubApp["identity"] {
+  let known: Awaited<ReturnType<GitHubApp["identity"]>> | null = null;
+  return async () => {
+    if (known !== null) return known;
+    const answer = await caller.read(
+      (send) => octokit.request("GET /app", { ...send }),
+      (app) => {
+        if (app === null) throw new TypeError("no app in the answer");
+        const slug = app.slug ?? "";
+        const owner = app.owner !== null && "login" in app.owner ? app.owner.login : null;
+        return { appId: app.id, slug, botLogin: `${slug}[bot]`, owner };
+      },
+    );
+    if (answer.ok) known = answer;
+    return answer;
+  };
+}
+
+/** A fresh JWT for each call: signing is cheap, and one that is kept could end between two calls. */
+async function appAuthorization(options: GitHubAppOptions): GitHubResult<string> {
+  try {
+    const now = Math.floor(options.clock.now() / 1000);
+    const { token } = await signAppJwt({ id: options.appId, privateKey: options.privateKey, now });
+    return ok(`bearer ${token}`);
+  } catch (error) {
+    return err({
+      code: "unauthorized",
+      status: null,
+      message: options.redactor.redact(
+        `The app's private key cannot sign (${messageOf(error)}). Check PRIVATE_KEY or PRIVATE_KEY_PATH: it must be the whole PEM file that GitHub gave.`,
+      ),
+      retryAfterMs: null,
+    });
+  }
+}
+
+/** Octokit's own lines carry no bodies, but go to the console unless they are taken elsewhere. */
+function octokitLog(log: Log) {
+  const debug = (message: string) => log.debug({}, message);
+  return { debug, info: debug, warn: debug, error: debug };
+}

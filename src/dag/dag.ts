@@ -11,7 +11,7 @@ export type Outcome =
 
 export interface StepContext {
   readonly signal: AbortSignal;
-  /** Counts from 1. */
+  /** Which start this is of this step with this input, counting from 1 and over restarts; above 1, an earlier start may have had effects. */
   readonly attempt: number;
   /** Outputs of the steps named in `needs`. */
   readonly inputs: Readonly<Record<string, Json>>;
@@ -21,7 +21,9 @@ export interface Step {
   /** Permanent: a changed result shape means a new name. */
   readonly name: string;
   readonly needs: readonly string[];
+  /** Starts allowed for one input since its last result: a start that a crash cut off counts, a `paused` one does not. */
   readonly attempts: number;
+  /** After it the step's signal is aborted and the start counts as failed with code `timeout`. */
   readonly timeLimitMs: number;
   /** `never`: after a crash in the middle the step is not started again blindly; its own code looks first (it is called with `attempt > 1`). `safe`: it may simply run again. */
   readonly replay: "safe" | "never";
@@ -44,6 +46,14 @@ export type StepRecord =
       readonly code: string;
       readonly message: string;
       readonly retry: boolean;
+    }
+  /** A start that ended without a result and does not count against `attempts`: the step waits for something outside, or was interrupted from outside and settled. */
+  | {
+      readonly kind: "paused";
+      readonly step: string;
+      readonly inputHash: string;
+      readonly attempt: number;
+      readonly why: "waiting" | "aborted";
     };
 
 export interface StepLog {

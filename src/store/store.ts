@@ -1,4 +1,7 @@
-/** The store port: the append-only event log of each run, with leases, deliveries and transcripts beside it. */
+/**
+ * The store port: the append-only event log of each run, with leases, deliveries and transcripts beside it.
+ * A refusal a caller decides on is a value; a store that cannot work (locked, full, damaged) rejects with a sentence that says what to do.
+ */
 
 import type { Result } from "#src/base/result.ts";
 import type { RunEvent, RunRequest } from "#src/run/run.ts";
@@ -12,7 +15,10 @@ export interface StoredEvent {
   readonly event: RunEvent;
 }
 
-/** The right to write decisions of one run; `fence` grows with each claim, and the store refuses an older one. */
+/**
+ * The right to write decisions of one run; `fence` grows with each claim, and the store refuses an older one.
+ * Expiry only makes a lease claimable: its holder may write and renew until another has claimed it or it was released.
+ */
 export interface Lease {
   readonly runId: string;
   readonly worker: string;
@@ -25,6 +31,8 @@ export interface StoredRun {
   /** `Run["state"]` after the last append, for listing; the events are the truth. */
   readonly state: string;
   readonly ended: boolean;
+  /** The run that took its place before it had ended; whoever finds it unended closes it as superseded. */
+  readonly supersededBy: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
@@ -45,13 +53,16 @@ export interface Store {
   /** Forgets a delivery whose handling failed, so that GitHub's redelivery is taken. */
   forgetDelivery(id: string): Promise<void>;
 
-  /** Creates a run with its first event, unless the issue has a run that has not ended (other than `supersedes`): then that one's id. Atomic. */
+  /**
+   * Creates a run (state `queued`) with its first event, unless the issue has a run that has not ended: then that one's id. Atomic.
+   * A run of the same issue named in `supersedes` no longer blocks: it stays as it is until its lease holder ends it, but from then on the new run is the issue's run.
+   */
   createRun(
     request: RunRequest,
     supersedes?: string,
   ): Promise<Result<StoredEvent, { readonly activeRunId: string }>>;
   run(runId: string): Promise<StoredRun | null>;
-  /** The issue's run that has not ended; else its newest ended one; null when it never had one. */
+  /** The issue's run that has not ended and is not superseded; else its newest one; null when it never had one. */
   latestRun(repositoryId: number, issue: number): Promise<StoredRun | null>;
   /** Newest first. */
   runs(filter: { readonly ended?: boolean; readonly limit: number }): Promise<readonly StoredRun[]>;
@@ -63,20 +74,22 @@ export interface Store {
     events: readonly RunEvent[],
     head: { readonly state: string; readonly ended: boolean },
   ): Promise<Result<readonly StoredEvent[], AppendRefusal>>;
-  /** Appends a fact from outside (a command, a label taken off) without a lease; null when `key` was recorded for the run before. */
+  /** Appends a fact from outside (a command, a label taken off) without a lease; null when `key` was recorded for the run before. Rejects for a run that does not exist. */
   appendFact(runId: string, key: string, event: RunEvent): Promise<StoredEvent | null>;
 
-  /** Takes the lease when it is free, expired or `worker`'s own from a former life; null when another holds it. */
+  /** Takes the lease when it is free, expired or `worker`'s own from a former life; null when another holds it or the run does not exist. `worker` must be unique per process, or the same after a restart. */
   claim(runId: string, worker: string, ttlMs: number): Promise<Lease | null>;
   /** False when the lease was lost: the holder must stop at once. */
   renew(lease: Lease, ttlMs: number): Promise<boolean>;
   release(lease: Lease): Promise<void>;
+  /** Those held now: neither released nor expired. */
   leases(): Promise<readonly Lease[]>;
 
   /** Large values of a run (transcripts, plan bodies, step outputs), by name; overwriting is allowed. Fenced like `append`. */
   putBlob(lease: Lease, name: string, value: Uint8Array): Promise<Result<null, AppendRefusal>>;
   blob(runId: string, name: string): Promise<Uint8Array | null>;
 
+  /** False when a read fails. */
   ready(): Promise<boolean>;
   close(): Promise<void>;
 }

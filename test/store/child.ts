@@ -1,0 +1,61 @@
+/**
+ * A second process on the same database, for the crash and contention tests.
+ * `append <db> <run> <worker>`: appends for ever and prints each number once it is durable.
+ * `contend <db> <run> <worker> <rounds>`: claims, appends two events while holding, releases; `rounds` times.
+ * `create <db> - <worker> <issues>`: prints `open`, waits for a line on stdin, then tries to create one run for each issue and prints how many it got.
+ */
+
+import { once } from "node:events";
+import { writeSync } from "node:fs";
+import { systemClock } from "#src/base/clock.ts";
+import { openSqliteStore } from "#src/store/sqlite.ts";
+import type { Store } from "#src/store/store.ts";
+import { runRequest } from "./requests.ts";
+
+const HEAD = { state: "preparing", ended: false };
+const STDOUT = 1;
+
+async function append(store: Store, runId: string, worker: string): Promise<void> {
+  const lease = await store.claim(runId, worker, 60_000);
+  if (lease === null) throw new Error("no lease");
+  for (;;) {
+    const pair = [worker, worker].map((by) => ({ type: "issue_closed", by }) as const);
+    const appended = await store.append(lease, pair, HEAD);
+    if (!appended.ok) throw new Error(appended.error);
+    for (const { seq } of appended.value) writeSync(STDOUT, `${seq}\n`);
+  }
+}
+
+async function contend(store: Store, runId: string, worker: string, rounds: number): Promise<void> {
+  for (let done = 0; done < rounds; ) {
+    const lease = await store.claim(runId, worker, 60_000);
+    if (lease === null) continue;
+    const by = `${worker}:${lease.fence}`;
+    for (const type of ["label_removed", "issue_closed"] as const) {
+      const appended = await store.append(lease, [{ type, by }], HEAD);
+      if (!appended.ok) throw new Error(appended.error);
+    }
+    await store.release(lease);
+    done++;
+  }
+}
+
+async function create(store: Store, worker: string, issues: number): Promise<void> {
+  writeSync(STDOUT, "open\n");
+  await once(process.stdin, "data");
+  let won = 0;
+  for (let issue = 1; issue <= issues; issue++) {
+    const created = await store.createRun(runRequest(`${worker}-${issue}`, issue));
+    if (created.ok) won++;
+  }
+  writeSync(STDOUT, `${won}\n`);
+  process.stdin.destroy();
+}
+
+const [mode = "", path = "", runId = "", worker = "", count = "0"] = process.argv.slice(2);
+const store = openSqliteStore({ path, clock: systemClock });
+if (mode === "append") await append(store, runId, worker);
+else if (mode === "contend") await contend(store, runId, worker, Number(count));
+else if (mode === "create") await create(store, worker, Number(count));
+else throw new Error(`unknown mode ${mode}`);
+await store.close();

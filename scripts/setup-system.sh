@@ -1,0 +1,52 @@
+#!/bin/sh
+# Makes sure that the system programs agent-fix uses are installed; silent and quick when they are.
+# As root with apt it installs what is missing, else it says what to install and fails.
+set -eu
+
+# program:package, as Debian and Ubuntu name them
+NEEDED="bwrap:bubblewrap git:git rg:ripgrep socat:socat setpriv:util-linux prlimit:util-linux"
+
+missing=""
+for pair in $NEEDED; do
+  program=${pair%%:*}
+  package=${pair#*:}
+  command -v "$program" >/dev/null 2>&1 && continue
+  case " $missing " in
+    *" $package "*) ;;
+    *) missing="${missing:+$missing }$package" ;;
+  esac
+done
+[ -n "$missing" ] || exit 0
+
+explain() {
+  echo "agent-fix: $1" >&2
+  echo "  missing system packages: $missing" >&2
+  echo "  Debian, Ubuntu: sudo apt-get update && sudo apt-get install -y --no-install-recommends $missing" >&2
+  echo "  Fedora: sudo dnf install $missing   Arch: sudo pacman -S $missing" >&2
+  exit 1
+}
+
+command -v apt-get >/dev/null 2>&1 || explain "this system has no apt-get; install the packages with its own tool"
+[ "$(id -u)" = 0 ] || explain "only root can install packages"
+
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+install() {
+  # shellcheck disable=SC2086
+  apt-get install -y --no-install-recommends $missing </dev/null >"$log" 2>&1
+}
+
+echo "agent-fix: installing $missing" >&2
+# The first try uses the package lists that are there; only when it fails are they fetched anew.
+if ! install; then
+  apt-get update </dev/null >"$log" 2>&1 || true
+  if ! install; then
+    sleep 3
+    install || {
+      tail -n 20 "$log" >&2
+      explain "apt-get could not install them (its last lines are above)"
+    }
+  fi
+fi

@@ -1,0 +1,47 @@
+/**
+ * `npm test`: the quick tier, with a new sampling seed each time; `npm run test:full`: everything.
+ * Further arguments are test files or options of `node --test`.
+ */
+
+import { spawn, spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+/** One file that hangs must not hold up the rest for ever. */
+const FILE_TIME_LIMIT_MS = { quick: 240_000, full: 1_800_000 };
+const SEEDS = 1_000_000;
+
+const asked = process.argv.slice(2);
+const tier = asked.includes("--full") || process.env.TEST_TIER === "full" ? "full" : "quick";
+const seed = process.env.TEST_SEED ?? String(randomInt(SEEDS));
+const rest = asked.filter((argument) => argument !== "--full");
+const files = rest.some((argument) => !argument.startsWith("-")) ? [] : ["test/**/*.test.ts"];
+
+const system = spawnSync(join(ROOT, "scripts/setup-system.sh"), { stdio: "inherit" });
+if (system.status !== 0) {
+  console.error("The tests need the system packages named above.");
+  process.exit(1);
+}
+
+console.log(
+  `${tier} tier, seed ${seed} (repeat with TEST_SEED=${seed} npm ${tier === "full" ? "run test:full" : "test"})`,
+);
+const run = spawn(
+  process.execPath,
+  [
+    ...["--test", "--test-concurrency=2", `--test-timeout=${FILE_TIME_LIMIT_MS[tier]}`],
+    ...["--import", "./test/support/leaks.ts"],
+    ...rest,
+    ...files,
+  ],
+  {
+    cwd: ROOT,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, TEST_TIER: tier, TEST_SEED: seed },
+  },
+);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => run.kill(signal));
+run.on("exit", (code) => {
+  process.exitCode = code ?? 1;
+});

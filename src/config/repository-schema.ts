@@ -1,0 +1,156 @@
+/** The keys of `.github/agent-fix.yml`: their readers, and the words that explain each and how it merges with the operator's settings. */
+
+import { z } from "zod";
+
+const MAX_COMMAND = 4_000;
+const MAX_INSTRUCTIONS = 20_000;
+const MAX_GLOBS = 100;
+const MAX_NAMES = 100;
+
+/** The type in words, where zod's own would name a JavaScript class. */
+const wanted = (what: string) => ({ error: `must be ${what}` });
+
+const command = z
+  .string(wanted("a shell command (one text)"))
+  .trim()
+  .min(1, "must not be empty")
+  .max(MAX_COMMAND, `must have at most ${MAX_COMMAND} characters`)
+  .refine((text) => !text.includes("\0"), "must not contain a NUL character");
+
+const directory = z
+  .string(wanted("a directory from the repository root"))
+  .trim()
+  .transform((path) => path.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "") || ".")
+  .refine(
+    (path) =>
+      !/^\/|^[a-z]:|[\\\0]/i.test(path) && !path.split("/").some((part) => part === ".." || part === ".git"),
+    "must be a directory inside the repository, with forward slashes and without ..",
+  );
+
+/** Git's own rules for a branch name, as far as a name can break them. */
+const branch = z.string(wanted("a branch name")).refine(
+  (name) =>
+    name.length > 0 &&
+    name.length <= 200 &&
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here.
+    !/[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^[-/.]|[/.]$|\/\.|\.lock(?:\/|$)|^@$|^refs\//.test(name),
+  "must be a branch name that git allows, without refs/heads/",
+);
+
+const glob = z
+  .string(wanted("a glob"))
+  .min(1, "must not be empty")
+  .max(200, "must have at most 200 characters")
+  .refine((text) => !text.startsWith("!"), "must not start with !: a repository can only protect more");
+
+const amount = (what: string, max: number) =>
+  z
+    .number(wanted(`${what}, more than 0`))
+    .positive(`must be ${what}, more than 0`)
+    .max(max, `must be at most ${max}`);
+
+const login = z
+  .string(wanted("a GitHub login"))
+  .transform((name) => name.replace(/^@/, "").toLowerCase())
+  .refine((name) => /^[a-z0-9][a-z0-9_-]{0,99}$/.test(name), "must be a GitHub login");
+
+const host = z
+  .string(wanted("a host name"))
+  .transform((name) => name.toLowerCase())
+  .refine(
+    (name) => /^[a-z0-9][a-z0-9.-]{0,252}$/.test(name),
+    "must be a host name without https://, port or wildcard",
+  );
+
+const listOf = <Member extends z.ZodType>(member: Member, what: string, max: number) =>
+  z.array(member, wanted(`a list of ${what}`)).max(max, `must list at most ${max} ${what}`);
+
+export const REPOSITORY_FILE = z.object(
+  {
+    setup: command
+      .nullish()
+      .describe(
+        "Command that installs what the tests need. Free; it runs in the sandbox, with the network of `network.allow` and nothing else.",
+      ),
+    test: command
+      .nullish()
+      .describe("Command that runs the tests. Free; it runs in the sandbox without network."),
+    checks: z
+      .object(
+        {
+          lint: command.nullish().describe("Command that lints."),
+          format: command.nullish().describe("Command that checks the format."),
+          typecheck: command.nullish().describe("Command that checks types."),
+        },
+        wanted("a map of lint, format, typecheck"),
+      )
+      .nullish()
+      .describe("Further checks. Free."),
+    working_directory: directory
+      .nullish()
+      .describe("Directory, from the root, in which set-up and tests run. Free."),
+    target_branch: branch
+      .nullish()
+      .describe("Branch that runs start from and pull requests go to. Free; unset: the default branch."),
+    instructions: z
+      .string(wanted("a text"))
+      .max(MAX_INSTRUCTIONS, `must have at most ${MAX_INSTRUCTIONS} characters`)
+      .nullish()
+      .describe("Advice for the model. Free."),
+    image: z
+      .string(wanted("an image name"))
+      .max(300)
+      .nullish()
+      .describe("Container image. Only one of the operator's `IMAGES_ALLOWED`."),
+    model: z
+      .string(wanted("a model name"))
+      .max(200)
+      .nullish()
+      .describe("Model. Only one of the operator's `MODELS_ALLOWED`."),
+    network: z
+      .object(
+        {
+          allow: listOf(host, "host names", MAX_NAMES)
+            .nullish()
+            .describe("Host names that set-up may reach."),
+        },
+        wanted("a map with allow"),
+      )
+      .nullish()
+      .describe(
+        "Network of the set-up command. Only host names that the operator's `NETWORK_ALLOW` has too; unset: all of those.",
+      ),
+    protected: listOf(glob, "globs", MAX_GLOBS)
+      .nullish()
+      .describe(
+        "Paths a pull request of ours may never change. Added to the default ones; case does not matter.",
+      ),
+    approvers: listOf(login, "logins", MAX_NAMES)
+      .nullish()
+      .describe(
+        "Who may approve: people with write access who are also listed. Unset: everyone with write access.",
+      ),
+    budget: z
+      .object(
+        {
+          usd: amount("an amount in US dollars", 100_000).nullish().describe("Money for the model per run."),
+          turns: amount("a number of turns", 10_000)
+            .int("must be a whole number")
+            .nullish()
+            .describe("Replies of the model per run."),
+          minutes: amount("a number of minutes", 10_000)
+            .nullish()
+            .describe("Wall-clock time of the agent per run."),
+        },
+        wanted("a map of usd, turns, minutes"),
+      )
+      .nullish()
+      .describe("Limits per run. The smaller of this and the operator's."),
+    gates: listOf(z.enum(["intent", "change"], { error: "must be intent or change" }), "gates", 10)
+      .nullish()
+      .describe("Where a person decides. Always contains `change`, listed or not."),
+  },
+  wanted("a map of settings"),
+);
+
+export type RepositoryFile = z.output<typeof REPOSITORY_FILE>;

@@ -1,0 +1,319 @@
+/** Every environment variable the program reads: its reader, its default, and the words that explain it. */
+
+import { z } from "zod";
+import { address, dollars, flag, hostAndPort, hostNames, list, logins, oneOf, whole } from "./text-values.ts";
+
+export interface Setting<Value = unknown> {
+  readonly group: "GitHub app" | "Server" | "Model" | "Sandbox" | "Limits";
+  /** For the documentation: one or two sentences. */
+  readonly about: string;
+  /** What to do when its value is missing or wrong. */
+  readonly remedy: string;
+  /** The text that is read when the variable is unset or empty; null: it then has no value. */
+  readonly fallback: string | null;
+  readonly read: z.ZodType<Value, string>;
+  readonly secret?: true;
+  /** Not in this version: `refuse` when ignoring it would break a promise made to the operator, else `ignore` with a warning. */
+  readonly unsupported?: "refuse" | "ignore";
+}
+
+const text = z.string();
+
+const GITHUB = {
+  APP_ID: {
+    group: "GitHub app",
+    about:
+      "The app's numeric id. `APP_ID`, the private key and `WEBHOOK_SECRET` belong together: with none of them set, the server offers its set-up page.",
+    remedy: "Copy the App ID (a number) from the app's settings page on GitHub.",
+    fallback: null,
+    read: whole(1, Number.MAX_SAFE_INTEGER),
+  },
+  PRIVATE_KEY: {
+    group: "GitHub app",
+    about:
+      "The app's private key as PEM text; line breaks may be written as `\\n`, and the whole may be in base64.",
+    remedy:
+      "Create a private key on the app's settings page, and set PRIVATE_KEY to the text of the .pem file or PRIVATE_KEY_PATH to its path.",
+    fallback: null,
+    read: text,
+    secret: true,
+  },
+  PRIVATE_KEY_PATH: {
+    group: "GitHub app",
+    about: "Path of the private key's .pem file; used when `PRIVATE_KEY` is not set.",
+    remedy:
+      "Set it to the path of the .pem file that GitHub gave you, readable by the user that runs agent-fix.",
+    fallback: null,
+    read: text,
+  },
+  WEBHOOK_SECRET: {
+    group: "GitHub app",
+    about: "The secret GitHub signs webhooks with. It has no default: an unsigned webhook is never believed.",
+    remedy: "Make one (openssl rand -hex 32), and enter the same value here and on the app's settings page.",
+    fallback: null,
+    read: text,
+    secret: true,
+  },
+  GHE_HOST: {
+    group: "GitHub app",
+    about: "Host, with an optional port, of a GitHub Enterprise Server. The API is expected under `/api/v3`.",
+    remedy: "Write the host alone, such as ghe.example.com; leave it unset for github.com.",
+    fallback: null,
+    read: hostAndPort,
+  },
+  GHE_PROTOCOL: {
+    group: "GitHub app",
+    about: "`https`, or `http` for an Enterprise Server in a test network.",
+    remedy: "Set it to https or http, or leave it unset.",
+    fallback: "https",
+    read: oneOf(["https", "http"]),
+  },
+  WEBHOOK_PROXY_URL: {
+    group: "GitHub app",
+    about: "A smee.io channel that forwards webhooks to a machine GitHub cannot reach.",
+    remedy: "Open https://smee.io/new and copy the channel's address, or leave it unset.",
+    fallback: null,
+    read: address,
+  },
+  ALLOWED_OWNERS: {
+    group: "GitHub app",
+    about:
+      "Accounts whose repositories are served, separated by commas. Unset: only the account that owns the app.",
+    remedy: "List logins of users or organisations, such as my-org,my-login.",
+    fallback: null,
+    read: logins,
+  },
+  GITHUB_CLIENT_ID: {
+    group: "GitHub app",
+    about: "The app's OAuth client id, for signing in to the trace viewer.",
+    remedy: "Leave it unset.",
+    fallback: null,
+    read: text,
+    unsupported: "ignore",
+  },
+  GITHUB_CLIENT_SECRET: {
+    group: "GitHub app",
+    about: "The secret of that client.",
+    remedy: "Leave it unset.",
+    fallback: null,
+    read: text,
+    secret: true,
+    unsupported: "ignore",
+  },
+} as const satisfies Record<string, Setting>;
+
+const SERVER = {
+  PORT: {
+    group: "Server",
+    about: "Port the server listens on; 0 takes any free one.",
+    remedy: "Set it to a free port, such as 3000.",
+    fallback: "3000",
+    read: whole(0, 65_535),
+  },
+  HOST: {
+    group: "Server",
+    about:
+      "Address the server listens on. The default is reachable from this machine only; the container image sets 0.0.0.0.",
+    remedy: "Set it to an address of this machine, such as 127.0.0.1 or 0.0.0.0.",
+    fallback: "127.0.0.1",
+    read: text.regex(/^[\w.:-]{1,253}$/, "must be an address or a host name, without a port"),
+  },
+  PUBLIC_URL: {
+    group: "Server",
+    about: "The address under which people reach this server; comments then link to the record of a run.",
+    remedy: "Write the whole address, such as https://agent-fix.example.com, or leave it unset.",
+    fallback: null,
+    read: address,
+  },
+  LOG_LEVEL: {
+    group: "Server",
+    about: "How much is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`.",
+    remedy: "Set it to one of these words.",
+    fallback: "info",
+    read: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
+  },
+  DATA_DIR: {
+    group: "Server",
+    about:
+      "The directory that holds all state: database, mirrors, traces, and `app.env` with the values the set-up page wrote. A variable of the real environment wins over `app.env`.",
+    remedy: "Set it to a directory that the user running agent-fix may write.",
+    fallback: "./data",
+    read: text,
+  },
+  DATABASE_URL: {
+    group: "Server",
+    about:
+      "A Postgres address, for several instances. This version keeps its state in SQLite below `DATA_DIR`.",
+    remedy: "Postgres is not supported by this version; unset it.",
+    fallback: null,
+    read: text,
+    secret: true,
+    unsupported: "refuse",
+  },
+  METRICS_TOKEN: {
+    group: "Server",
+    about: "The token that opens `/metrics` to other machines.",
+    remedy: "Leave it unset.",
+    fallback: null,
+    read: text,
+    secret: true,
+    unsupported: "ignore",
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    group: "Server",
+    about: "An OpenTelemetry collector that spans are sent to.",
+    remedy: "Leave it unset.",
+    fallback: null,
+    read: text,
+    unsupported: "ignore",
+  },
+} as const satisfies Record<string, Setting>;
+
+const MODEL = {
+  MODEL_API: {
+    group: "Model",
+    about:
+      "The protocol spoken with the model: `chat` (OpenAI's chat completions, which most servers speak).",
+    remedy: "Set it to chat, or leave it unset.",
+    fallback: "chat",
+    read: z.enum(["chat"], {
+      error: ({ input }) =>
+        input === "responses" || input === "anthropic"
+          ? `is ${input}, which this version does not support; use chat`
+          : "must be chat",
+    }),
+  },
+  OPENAI_API_KEY: {
+    group: "Model",
+    about:
+      "The key sent to the model's end point. Required for api.openai.com; a local server may need none.",
+    remedy:
+      "Create a key with your provider; or, for a server that needs none, set OPENAI_BASE_URL to its address.",
+    fallback: null,
+    read: text.regex(/^[\x21-\x7e]+$/, "holds white space or characters that no key has"),
+    secret: true,
+  },
+  OPENAI_BASE_URL: {
+    group: "Model",
+    about: "Address of an OpenAI-compatible API, up to the part before `/chat/completions`.",
+    remedy: "Write the whole address, such as http://127.0.0.1:11434/v1.",
+    fallback: "https://api.openai.com/v1",
+    read: address,
+  },
+  OPENAI_MODEL: {
+    group: "Model",
+    about: "The model's name as the end point knows it.",
+    remedy: "Set it to a model that can call tools.",
+    fallback: "gpt-5",
+    read: text.regex(/^\S{1,200}$/, "must be one name without white space"),
+  },
+  MODELS_ALLOWED: {
+    group: "Model",
+    about: "Models that a repository's own file may choose, separated by commas. Unset: only `OPENAI_MODEL`.",
+    remedy: "List model names, separated by commas.",
+    fallback: null,
+    read: list,
+  },
+  PRICES: {
+    group: "Model",
+    about:
+      'Path of a JSON file with prices in US dollars per million tokens: `{"gpt-5": {"input": 1.25, "cached": 0.125, "output": 10}}`. A model without a price is limited by tokens, and its cost is shown as unknown.',
+    remedy: "Set it to the path of such a file, or leave it unset.",
+    fallback: null,
+    read: text,
+  },
+  ANTHROPIC_API_KEY: {
+    group: "Model",
+    about: "The key for `MODEL_API=anthropic`.",
+    remedy: "Leave it unset.",
+    fallback: null,
+    read: text,
+    secret: true,
+    unsupported: "ignore",
+  },
+} as const satisfies Record<string, Setting>;
+
+const SANDBOX = {
+  SANDBOX: {
+    group: "Sandbox",
+    about:
+      "What repository code runs in: `auto` (bubblewrap, or a refusal), `bubblewrap`, or `none`. `none` isolates nothing, is never chosen by `auto`, refuses to run as root, and puts a warning into every plan.",
+    remedy: "Set it to auto, bubblewrap or none.",
+    fallback: "auto",
+    read: z.enum(["auto", "bubblewrap", "none"], {
+      error: ({ input }) =>
+        input === "docker" || input === "podman"
+          ? `is ${input}, which this version does not support; use bubblewrap`
+          : "must be one of auto, bubblewrap, none",
+    }),
+  },
+  IMAGES_ALLOWED: {
+    group: "Sandbox",
+    about: "Container images that a repository's file may choose.",
+    remedy: "Leave it unset.",
+    fallback: null,
+    read: list,
+    unsupported: "ignore",
+  },
+  NETWORK_ALLOW: {
+    group: "Sandbox",
+    about:
+      "Host names that the set-up step (and nothing else) may reach, separated by commas; `none` for no network at all.",
+    remedy: "List the registries your repositories install from.",
+    fallback: "registry.npmjs.org,pypi.org,files.pythonhosted.org",
+    read: hostNames,
+  },
+  PROTECTED_EXCEPT: {
+    group: "Sandbox",
+    about:
+      "Globs that are taken out of the default protected paths, separated by commas. What a repository's file protects stays protected.",
+    remedy: "List globs such as .github/ISSUE_TEMPLATE/**, or leave it unset.",
+    fallback: null,
+    read: list,
+  },
+} as const satisfies Record<string, Setting>;
+
+const LIMITS = {
+  CONCURRENCY: {
+    group: "Limits",
+    about: "Runs that work at the same time.",
+    remedy: "Set it to a number from 1 to 64.",
+    fallback: "2",
+    read: whole(1, 64),
+  },
+  BUDGET_USD: {
+    group: "Limits",
+    about:
+      "Money for the model per run, in US dollars; also the ceiling of `/retry budget=` and of a repository's own budget.",
+    remedy: "Set it to an amount such as 5.",
+    fallback: "5",
+    read: dollars,
+  },
+  BUDGET_USD_PER_DAY: {
+    group: "Limits",
+    about: "Money for the model per day over all runs.",
+    remedy:
+      "A daily budget is not supported by this version; unset it, and rely on BUDGET_USD and CONCURRENCY.",
+    fallback: null,
+    read: dollars,
+    unsupported: "refuse",
+  },
+  PAUSED: {
+    group: "Limits",
+    about: "`true`: events are recorded, but no run starts.",
+    remedy: "Set it to true or false.",
+    fallback: "false",
+    read: flag,
+  },
+} as const satisfies Record<string, Setting>;
+
+export const SETTINGS = { ...GITHUB, ...SERVER, ...MODEL, ...SANDBOX, ...LIMITS };
+
+export type SettingName = keyof typeof SETTINGS;
+
+/** What reading all settings gives: a variable with a default always has a value. */
+export type SettingValues = {
+  readonly [Name in SettingName]:
+    | z.output<(typeof SETTINGS)[Name]["read"]>
+    | ((typeof SETTINGS)[Name]["fallback"] extends string ? never : null);
+};

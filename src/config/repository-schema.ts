@@ -28,14 +28,15 @@ const directory = z
   );
 
 /** Git's own rules for a branch name, as far as a name can break them. */
-const branch = z.string(wanted("a branch name")).refine(
-  (name) =>
-    name.length > 0 &&
-    name.length <= 200 &&
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here.
-    !/[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^[-/.]|[/.]$|\/\.|\.lock(?:\/|$)|^@$|^refs\//.test(name),
-  "must be a branch name that git allows, without refs/heads/",
-);
+const branch = z
+  .string(wanted("a branch name"))
+  .refine(
+    (name) =>
+      name.length > 0 &&
+      name.length <= 200 &&
+      !/[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^[-/.]|[/.]$|\/\.|\.lock(?:\/|$)|^@$|^refs\//.test(name),
+    "must be a branch name that git allows, without refs/heads/",
+  );
 
 const glob = z
   .string(wanted("a glob"))

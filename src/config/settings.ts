@@ -266,7 +266,7 @@ const SANDBOX = {
   PROTECTED_EXCEPT: {
     group: "Sandbox",
     about:
-      "Globs that are taken out of the default protected paths, separated by commas. What a repository's file protects stays protected.",
+      "Globs that are taken out of the default protected paths, separated by commas (so without braces). What a repository's file protects stays protected.",
     remedy: "List globs such as .github/ISSUE_TEMPLATE/**, or leave it unset.",
     fallback: null,
     read: list,

@@ -1,0 +1,116 @@
+/** The state of one agent round: its transcript, its counters and the signal that ends it. */
+
+import type { Message, ToolSpec } from "#src/model/model.ts";
+import { abortReason } from "./abort.ts";
+import {
+  type AgentEnd,
+  type AgentRequest,
+  NOTHING_SPENT,
+  type Spent,
+  type Stop,
+  type ToolTally,
+} from "./agent.ts";
+import type { Answered } from "./dispatch.ts";
+import type { NoticeKind } from "./events.ts";
+import { NO_TURNS, type Progress } from "./progress.ts";
+import { type CapFacts, NO_STREAKS, type Streaks } from "./stop.ts";
+import { createMeter, type Meter } from "./tokens.ts";
+import { toolSpec } from "./tool-calls.ts";
+import { appendUser, openCalls, seal } from "./transcript.ts";
+
+export interface Conversation {
+  readonly request: AgentRequest;
+  readonly specs: readonly ToolSpec[];
+  readonly meter: Meter;
+  /** Aborted by a cancel or by the wall clock. */
+  readonly signal: AbortSignal;
+  readonly startedAt: number;
+  messages: readonly Message[];
+  spent: Spent;
+  streaks: Streaks;
+  progress: Progress;
+  tally: ReadonlyMap<string, ToolTally>;
+  retries: number;
+  /** The last request as text, for prefix stability. */
+  lastSent: string | null;
+  /** Stops the wall clock. */
+  close(): void;
+}
+
+const INTERRUPTED = "interrupted by a restart";
+
+function opening(request: AgentRequest): readonly Message[] {
+  const prior = openCalls(request.prior).length > 0 ? seal(request.prior, INTERRUPTED) : request.prior;
+  const system: Message = { role: "system", content: request.system };
+  const start = prior[0]?.role === "system" ? prior : [system, ...prior];
+  return appendUser(start, request.task);
+}
+
+export function openConversation(request: AgentRequest): Conversation {
+  const wallClock = new AbortController();
+  const left = Math.max(0, request.limits.wallClockMs - request.spent.ms);
+  const close = request.clock.timer(left, () => wallClock.abort("the time limit was reached"));
+  const specs = request.tools.map(toolSpec);
+  return {
+    request,
+    specs,
+    meter: createMeter(specs),
+    signal: AbortSignal.any([request.signal, wallClock.signal]),
+    startedAt: request.clock.now(),
+    messages: opening(request),
+    spent: { ...NOTHING_SPENT, ...request.spent },
+    streaks: NO_STREAKS,
+    progress: NO_TURNS,
+    tally: new Map(),
+    retries: 0,
+    lastSent: null,
+    close,
+  };
+}
+
+/** What was spent, with the time up to now. */
+export function spentSoFar(talk: Conversation): Spent {
+  return { ...talk.spent, ms: talk.request.spent.ms + talk.request.clock.now() - talk.startedAt };
+}
+
+export function capFacts(talk: Conversation): CapFacts {
+  const { limits, price } = talk.request;
+  return { limits, price, spent: spentSoFar(talk), nextInputTokens: talk.meter.estimate(talk.messages) };
+}
+
+/** Cancelled or out of time, told apart by which signal fired; a person's cancel comes first. */
+export function stopOfAbort(talk: Conversation): Stop | null {
+  const { signal } = talk.request;
+  if (signal.aborted) return { status: "cancelled", message: `The run was stopped: ${abortReason(signal)}.` };
+  if (talk.signal.aborted)
+    return { status: "wall_clock", message: `The run was stopped: ${abortReason(talk.signal)}.` };
+  return null;
+}
+
+export function addNotice(talk: Conversation, kind: NoticeKind, text: string): void {
+  talk.messages = appendUser(talk.messages, text);
+  talk.request.observe({ type: "notice", turn: talk.spent.turns, kind, text });
+}
+
+export function countCall(talk: Conversation, { call, result }: Answered): void {
+  const before = talk.tally.get(call.name) ?? { ok: 0, errors: 0 };
+  const after =
+    result.status === "ok" ? { ...before, ok: before.ok + 1 } : { ...before, errors: before.errors + 1 };
+  talk.tally = new Map(talk.tally).set(call.name, after);
+}
+
+/** Seals the transcript, tells the observer, and sums up. */
+export function endConversation(talk: Conversation, stop: Stop): AgentEnd {
+  talk.close();
+  const reason = stop.status === "cancelled" ? abortReason(talk.request.signal) : `stopped (${stop.status})`;
+  const messages = seal(talk.messages, reason);
+  const last = messages.at(-1);
+  return {
+    ...stop,
+    finalText: stop.status === "done" && last?.role === "assistant" ? last.content : "",
+    messages,
+    spent: spentSoFar(talk),
+    toolCalls: Object.fromEntries(talk.tally),
+    retries: talk.retries,
+  };
+}

@@ -1,5 +1,6 @@
 /** The verify port: what is detected in a repository, how a suite is run, and the facts a verdict is made from. */
 
+import type { Result } from "#src/base/result.ts";
 import type { EvidenceStrength, SuiteEvidence, TestOutcome, Verdict } from "#src/run/verdict.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import type { ChangedFile, CommitFiles } from "#src/workspace/workspace.ts";
@@ -80,9 +81,37 @@ export interface VerdictFacts {
   readonly originalTests: SuiteResult | null;
   /** Base sources + the patch's test files; null when the patch touches no test file. */
   readonly newTestsOnBase: SuiteResult | null;
+  /** A second run of `newTestsOnBase`: a new test proves something only when it fails there every time. */
+  readonly newTestsOnBaseAgain: SuiteResult | null;
   readonly changes: readonly ChangedFile[];
   readonly baseText: (path: string) => string | null;
   readonly patchedText: (path: string) => string | null;
 }
 
 export type Decide = (facts: VerdictFacts) => Verdict;
+
+/** Everything `VerifyPatch` needs; directories and sessions come from the caller, who owns their clean-up. */
+export interface VerifyRequest {
+  readonly suite: DetectedSuite | null;
+  /** Why set-up failed; null when it did not, or there was none. */
+  readonly setupFailed: string | null;
+  readonly baseline: SuiteResult | null;
+  readonly changes: readonly ChangedFile[];
+  readonly baseText: (path: string) => string | null;
+  readonly patchedText: (path: string) => string | null;
+  /** A fresh copy of base + set-up with the patch applied, where the paths of `except` keep the base's content. Returns the host directory or why there is none. */
+  readonly copy: (label: string, except: readonly string[]) => Promise<Result<string, string>>;
+  /** A session of phase `verify` over the directory, with the host directory `reports` mounted read-write at `/reports`. `VerifyPatch` closes it. */
+  readonly open: (
+    directory: string,
+    label: string,
+  ) => Promise<Result<{ readonly session: Session; readonly reports: string }, string>>;
+  /** Per suite run, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Told of each finished suite run, for the trace and the status. */
+  readonly observe: (result: SuiteResult) => void;
+}
+
+/** Runs patched, original and new tests in fresh copies, one after another, and decides. Never rejects. */
+export type VerifyPatch = (request: VerifyRequest) => Promise<Verdict>;

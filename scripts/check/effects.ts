@@ -74,9 +74,17 @@ export const EFFECTS: readonly Effect[] = [
     members: ["process.stdout", "process.stderr", "process.stdin", "process.exit"],
   },
   {
+    rule: "probot",
+    allowed: ["src/app/", "src/cli/"],
+    remedy: "events come in through app, everything else goes through the GitHub port",
+    modules: ["probot"],
+  },
+  {
+    // Only where Probot may be: in github/ the name stands for a client of one repository and one phase.
     rule: "context-octokit",
-    allowed: [],
-    remedy: "it carries a token for all repositories; ask the GitHub port for one repository and one phase",
+    allowed: ["src/github/"],
+    remedy:
+      "in a Probot handler it carries a token for all repositories; ask the GitHub port for one repository and one phase",
     members: ["context.octokit", "ctx.octokit"],
   },
 ];

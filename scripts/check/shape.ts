@@ -71,7 +71,7 @@ function checkImportTime(source: Source): readonly Problem[] {
   if (source.path === PROGRAM_START) return [];
   const declares = /^(?:Import|Export|TS|Function|Class|Variable)/;
   return (source.program.body as readonly AstNode[])
-    .filter((statement) => !declares.test(statement.type) && statement.directive === undefined)
+    .filter((statement) => !declares.test(statement.type) && typeof statement.directive !== "string")
     .map((statement) =>
       at(
         source,

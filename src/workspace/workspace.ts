@@ -66,6 +66,27 @@ export interface BuildTreeRequest {
   readonly noise: readonly string[];
 }
 
+export interface ApplyTreeRequest {
+  readonly runId: string;
+  readonly repositoryId: number;
+  /** A directory made by `checkout` or `copy`; no process of the run may be alive. */
+  readonly directory: string;
+  readonly baseSha: string;
+  readonly treeId: string;
+  /** Paths that keep the base's content, or stay absent when the base has none. */
+  readonly except: readonly string[];
+}
+
+export interface MergeRequest {
+  readonly runId: string;
+  readonly repositoryId: number;
+  /** The commit that the tree was built on. */
+  readonly baseSha: string;
+  readonly treeId: string;
+  /** The commit to merge with; it must have been fetched. */
+  readonly ontoSha: string;
+}
+
 /** A commit's files read without a work tree. */
 export interface CommitFiles {
   /** Bytes of a regular file at that commit; null when missing, a directory, a link, or larger than `maxBytes` (default 1 MiB). */
@@ -94,14 +115,7 @@ export interface Workspaces {
   /** A copy (never hard links; reflink where possible) of a directory made by `checkout`, node_modules and all. */
   copy(runId: string, from: string, name: string): Promise<Result<string, GitFailure>>;
   /** Overwrites a checkout of `baseSha` so that its tracked files equal the tree; paths in `except` keep the base's content. */
-  applyTree(
-    runId: string,
-    repositoryId: number,
-    directory: string,
-    baseSha: string,
-    treeId: string,
-    except: readonly string[],
-  ): Promise<Result<null, GitFailure>>;
+  applyTree(request: ApplyTreeRequest): Promise<Result<null, GitFailure>>;
   /** Paths in the directory that differ from the commit: what set-up and test runs left behind. */
   dirtyPaths(
     request: Omit<BuildTreeRequest, "edited" | "noise">,
@@ -110,13 +124,7 @@ export interface Workspaces {
   /** Bytes of a file of a tree built for this run; null when missing. */
   readTreeFile(runId: string, repositoryId: number, treeId: string, path: string): Promise<Uint8Array | null>;
   /** In-memory three-way merge of the tree (on `baseSha`) with `ontoSha`: the merged tree's id, or `conflict` naming the paths. */
-  merge(
-    runId: string,
-    repositoryId: number,
-    baseSha: string,
-    treeId: string,
-    ontoSha: string,
-  ): Promise<Result<{ readonly treeId: string }, GitFailure>>;
+  merge(request: MergeRequest): Promise<Result<{ readonly treeId: string }, GitFailure>>;
   /** An empty directory outside every workspace that belongs to the sandbox's owner, e.g. for test reports. */
   scratch(runId: string, name: string): Promise<string>;
   /** Removes work, home and tmp of a run; with `keepTree` the objects that publishing needs stay. */

@@ -1,0 +1,212 @@
+/** The only caller of host git: always with the whole safe environment, bounded output, and every process dead at the end. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import type { FileHandle } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
+import { simpleGit } from "simple-git";
+import type { Clock } from "#src/base/clock.ts";
+import type { Redactor } from "#src/base/redact.ts";
+import { err, messageOf, ok, type Result } from "#src/base/result.ts";
+import type { SandboxOwner } from "#src/sandbox/sandbox.ts";
+import { classify, type HostGitFailure } from "./failure.ts";
+import { type GitScope, hostEnvironment } from "./git-settings.ts";
+
+/** A command that only works on objects of ours should never take this long; fetches set their own limit. */
+const DEFAULT_TIMEOUT_MS = 10 * 60_000;
+const DEFAULT_OUTPUT_BYTES = 64 * 1024 * 1024;
+const STDERR_BYTES = 64 * 1024;
+
+/** simple-git refuses these settings unless told; we set each of them to a value that switches the thing off. */
+const SWITCHED_OFF_BY_US = {
+  allowUnsafeConfigEnvCount: true,
+  allowUnsafeConfigPaths: true,
+  allowUnsafeHooksPath: true,
+  allowUnsafeFsMonitor: true,
+  allowUnsafeAskPass: true,
+  allowUnsafePager: true,
+  allowUnsafeCredentialHelper: true,
+  allowUnsafeFilter: true,
+  allowUnsafeProtocolOverride: true,
+} as const;
+
+export interface GitCall extends GitScope {
+  /** Sub-command and arguments; refs and paths after `--` where the command has it. */
+  readonly args: readonly string[];
+  /** Files are made by this user instead of the app's; only root can ask for it. */
+  readonly owner?: SandboxOwner | null;
+}
+
+export interface StreamCall extends GitCall {
+  /** Bytes for standard input, or an open file; without it git reads end-of-file at once. */
+  readonly stdin?: Uint8Array | FileHandle;
+  /** Further output ends the command with `git_failed`. */
+  readonly outputBytes?: number;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** Exit codes that are answers, besides 0. */
+  readonly answers?: readonly number[];
+  /** Told the process (and process group) id as soon as there is one. */
+  readonly onStart?: (pid: number) => void;
+}
+
+export interface StreamOutput {
+  readonly code: number;
+  readonly stdout: Buffer;
+}
+
+export interface HostGit {
+  /** Runs a short local command through simple-git and gives its output as text. Never rejects. */
+  text(call: GitCall): Promise<Result<string, HostGitFailure>>;
+  /**
+   * Runs git by `spawn`, for what simple-git has no way to do: binary output, standard input from a file, exit codes that
+   * are answers, and killing the whole process group (its abort leaves `git-remote-https` behind). Never rejects.
+   */
+  stream(call: StreamCall): Promise<Result<StreamOutput, HostGitFailure>>;
+}
+
+export interface HostGitOptions {
+  /** The host's variables; only a fixed list of names is taken from it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** An empty directory of ours: HOME and working directory of every call. */
+  readonly home: string;
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+}
+
+export function createHostGit(options: HostGitOptions): HostGit {
+  const { home, clock, redactor } = options;
+  const environmentOf = (scope: GitScope) => hostEnvironment(options.environment, home, scope);
+  const nameOf = (call: GitCall) => `git ${call.args[0] ?? ""}`;
+  const ready = async () => {
+    // Passable for the sandbox's user, who makes the files of a checkout.
+    await mkdir(home, { recursive: true, mode: 0o755 });
+  };
+
+  return {
+    text: async (call) => {
+      try {
+        await ready();
+        const environment = environmentOf(call);
+        const client = simpleGit({
+          baseDir: home,
+          allowEnvironment: Object.keys(environment),
+          unsafe: SWITCHED_OFF_BY_US,
+          timeout: { block: DEFAULT_TIMEOUT_MS },
+          // Without this, a failure that prints nothing to stderr would count as success.
+          errors: (error, { exitCode, stdErr }) =>
+            exitCode === 0
+              ? undefined
+              : (error ?? new Error(Buffer.concat(stdErr).toString() || `exit code ${exitCode}`)),
+          ...(call.owner ? { spawnOptions: call.owner } : {}),
+        });
+        return ok(await client.env(environment).raw([...call.args]));
+      } catch (error) {
+        return err(classify(nameOf(call), messageOf(error), redactor));
+      }
+    },
+    stream: async (call) => {
+      try {
+        await ready();
+      } catch (error) {
+        return err(classify(nameOf(call), messageOf(error), redactor));
+      }
+      const end = await runGroup({ call, cwd: home, environment: environmentOf(call), clock });
+      if (end.kind === "cancelled")
+        return err({ code: "cancelled", message: `${nameOf(call)} was cancelled.`, tokenRefused: false });
+      if (end.kind === "failed") return err(classify(nameOf(call), end.text, redactor));
+      const isAnswer = end.code === 0 || call.answers?.includes(end.code);
+      if (isAnswer) return ok({ code: end.code, stdout: end.stdout });
+      return err(classify(nameOf(call), end.stderr || `exit code ${end.code}`, redactor));
+    },
+  };
+}
+
+type GroupEnd =
+  | { readonly kind: "exited"; readonly code: number; readonly stdout: Buffer; readonly stderr: string }
+  | { readonly kind: "cancelled" }
+  | { readonly kind: "failed"; readonly text: string };
+
+interface GroupRun {
+  readonly call: StreamCall;
+  readonly cwd: string;
+  readonly environment: Record<string, string>;
+  readonly clock: Clock;
+}
+
+/** Ends a process group; a group that is already gone is what was wanted. */
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** Starts git in its own process group and settles when its pipes are closed; a kill reaches every helper git started. */
+function runGroup({ call, cwd, environment, clock }: GroupRun): Promise<GroupEnd> {
+  if (call.signal?.aborted) return Promise.resolve({ kind: "cancelled" });
+  return new Promise((resolve) => {
+    const input = call.stdin;
+    const child = spawn("git", call.args, {
+      cwd,
+      env: environment,
+      detached: true,
+      stdio: [
+        input === undefined ? "ignore" : input instanceof Uint8Array ? "pipe" : input.fd,
+        "pipe",
+        "pipe",
+      ],
+      ...(call.owner ? { uid: call.owner.uid, gid: call.owner.gid } : {}),
+    });
+    if (child.pid !== undefined) call.onStart?.(child.pid);
+    const stdout: Buffer[] = [];
+    const stderr: Buffer[] = [];
+    let outSize = 0;
+    let errSize = 0;
+    let stopped: GroupEnd | null = null;
+    const stop = (end: GroupEnd) => {
+      stopped ??= end;
+      killGroup(child);
+    };
+    const limit = call.outputBytes ?? DEFAULT_OUTPUT_BYTES;
+    child.stdout?.on("data", (chunk: Buffer) => {
+      outSize += chunk.length;
+      if (outSize > limit) stop({ kind: "failed", text: `more than ${limit} bytes of output` });
+      else stdout.push(chunk);
+    });
+    child.stderr?.on("data", (chunk: Buffer) => {
+      // The cause comes last in git's progress chatter, so older text gives way.
+      stderr.push(chunk);
+      errSize += chunk.length;
+      while (errSize > STDERR_BYTES && stderr.length > 1) errSize -= stderr.shift()?.length ?? 0;
+    });
+    const onAbort = () => stop({ kind: "cancelled" });
+    call.signal?.addEventListener("abort", onAbort, { once: true });
+    const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const cancelTimer = clock.timer(timeoutMs, () =>
+      stop({ kind: "failed", text: `timed out after ${timeoutMs / 1000} s` }),
+    );
+    const settle = (end: GroupEnd) => {
+      cancelTimer();
+      call.signal?.removeEventListener("abort", onAbort);
+      resolve(stopped ?? end);
+    };
+    child.on("error", (error) =>
+      settle({ kind: "failed", text: `git could not be started: ${error.message}` }),
+    );
+    child.on("close", (code) => {
+      settle({
+        kind: "exited",
+        code: code ?? 128,
+        stdout: Buffer.concat(stdout),
+        stderr: Buffer.concat(stderr).toString(),
+      });
+    });
+    if (input instanceof Uint8Array) {
+      // git may end without reading all of it; its exit code tells.
+      child.stdin?.on("error", (error) => stderr.push(Buffer.from(`\n${error.message}`)));
+      child.stdin?.end(input);
+    }
+  });
+}

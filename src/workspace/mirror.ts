@@ -1,0 +1,207 @@
+/** The mirror cache: one bare repository per repository id, fetched under a lock, healed when damaged, capped in size. */
+
+import { access, mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "#src/base/clock.ts";
+import type { Log } from "#src/base/log.ts";
+import type { Redactor } from "#src/base/redact.ts";
+import { err, messageOf, ok, type Result } from "#src/base/result.ts";
+import { thrownFailure } from "./failure.ts";
+import type { HostGit } from "./git.ts";
+import type { Locks } from "./lock.ts";
+import { explainMissing, type Fetching, fetchRefs } from "./mirror-fetch.ts";
+import { allowUrl, isBranchName } from "./names.ts";
+import type { Places } from "./places.ts";
+import type { GitFailure, GitToken, RepositorySource } from "./workspace.ts";
+
+/** So many packs make every look-up slow; then they are put into one. */
+const PACKS_BEFORE_REPACK = 40;
+/** A mirror used this recently may be read by a run; it is not evicted. */
+const IN_USE_MS = 60 * 60_000;
+
+export interface Mirrors {
+  fetch(request: FetchRequest): Promise<Result<{ readonly headSha: string }, GitFailure>>;
+  /** Runs `work` while nobody writes or evicts the mirror; `not_found` when there is none. */
+  read<T>(
+    repositoryId: number,
+    work: (path: string) => Promise<Result<T, GitFailure>>,
+  ): Promise<Result<T, GitFailure>>;
+  /** Has the mirror fetched anew at the next fetch, since it was found damaged. */
+  distrust(repositoryId: number): Promise<void>;
+}
+
+export interface FetchRequest {
+  readonly source: RepositorySource;
+  readonly branch: string;
+  readonly token: GitToken;
+  readonly signal: AbortSignal;
+}
+
+export interface MirrorOptions {
+  readonly git: HostGit;
+  readonly locks: Locks;
+  readonly places: Places;
+  readonly allowedHosts: readonly string[];
+  /** Absolute directories that may be fetched by a `file:` address. */
+  readonly localRepositories: readonly string[];
+  /** Bytes of all mirrors together, above which the least recently used ones go. */
+  readonly capBytes: number;
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+  readonly log: Log;
+}
+
+const lockName = (repositoryId: number) => `${Math.trunc(repositoryId)}.lock`;
+const distrustFile = (path: string) => join(path, "agent-fix-damaged");
+
+export function createMirrors(options: MirrorOptions): Mirrors {
+  const { locks, places, redactor, log } = options;
+  return {
+    fetch: async (request) => {
+      const { source, branch, signal } = request;
+      const url = allowUrl(source.cloneUrl, options.allowedHosts, options.localRepositories);
+      if (!url.ok) return url;
+      if (!isBranchName(branch))
+        return err({
+          code: "not_found",
+          message: `${JSON.stringify(branch)} is not a branch name that git allows.`,
+        });
+      const path = places.mirror(source.id);
+      try {
+        await mkdir(places.mirrors, { recursive: true, mode: 0o700 });
+        await evict(options, path);
+        return await locks.hold(lockName(source.id), signal, (held) =>
+          fetchLocked(options, { ...request, git: options.git, redactor, url: url.value, path, held }),
+        );
+      } catch (error) {
+        if (signal.aborted) return err({ code: "cancelled", message: "The fetch was cancelled." });
+        log.error({ error: redactor.redact(messageOf(error)) }, "fetching failed");
+        return err(thrownFailure("fetching the repository", error, redactor));
+      }
+    },
+    read: async (repositoryId, work) => {
+      const path = places.mirror(repositoryId);
+      return locks.hold(lockName(repositoryId), new AbortController().signal, async () =>
+        (await exists(join(path, "HEAD")))
+          ? work(path)
+          : err({
+              code: "not_found",
+              message: "The repository is not in the mirror cache: it must be fetched first.",
+            }),
+      );
+    },
+    distrust: async (repositoryId) => {
+      const path = places.mirror(repositoryId);
+      if (await exists(path)) await writeFile(distrustFile(path), "");
+    },
+  };
+}
+
+async function fetchLocked(
+  options: MirrorOptions,
+  fetching: Fetching,
+): Promise<Result<{ readonly headSha: string }, GitFailure>> {
+  const { git, log } = options;
+  const { path } = fetching;
+  const existed = await isUsable(git, path);
+  if (!existed) {
+    const made = await createMirror(git, path);
+    if (!made.ok) return made;
+  }
+  let result = await fetchRefs(fetching);
+  if (!result.ok && result.error.code === "git_failed" && existed) {
+    log.warn({ mirror: path, why: result.error.message }, "the mirror was damaged and is fetched anew");
+    const made = await createMirror(git, path);
+    if (!made.ok) return made;
+    result = await fetchRefs(fetching);
+  }
+  if (!result.ok) return err(await explainMissing(fetching, result.error));
+  await tidy(options, path);
+  return result;
+}
+
+/** A new bare repository with a configuration of ours and nothing else, put in place whole. */
+async function createMirror(git: HostGit, path: string): Promise<Result<null, GitFailure>> {
+  const fresh = `${path}.new`;
+  await rm(path, { recursive: true, force: true });
+  await rm(fresh, { recursive: true, force: true });
+  const made = await git.text({ args: ["init", "--quiet", "--bare", "--template=", "--", fresh] });
+  if (!made.ok) return made;
+  await rename(fresh, path);
+  return ok(null);
+}
+
+/** Readable at all? What a killed fetch left is removed first; the caller holds the lock, so nobody else is writing. */
+async function isUsable(git: HostGit, path: string): Promise<boolean> {
+  if (!(await exists(join(path, "HEAD"))) || (await exists(distrustFile(path)))) return false;
+  for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
+    // A tag may be called `tmp_…` and is a file too; none ends in `.lock`.
+    const unfinished = entry.name.startsWith("tmp_") && entry.parentPath.startsWith(join(path, "objects"));
+    if (entry.isFile() && (unfinished || entry.name.endsWith(".lock")))
+      await rm(join(entry.parentPath, entry.name), { force: true });
+  }
+  const refs = await git.text({ args: ["for-each-ref", "--format=%(objectname)"], gitDir: path });
+  return refs.ok;
+}
+
+async function tidy({ git, log, clock }: MirrorOptions, path: string): Promise<void> {
+  const packs = (await readdir(join(path, "objects", "pack"))).filter((name) => name.endsWith(".pack"));
+  if (packs.length > PACKS_BEFORE_REPACK) {
+    const packed = await git.stream({ args: ["repack", "-a", "-d", "-k", "-q"], gitDir: path });
+    if (!packed.ok) log.warn({ mirror: path, why: packed.error.message }, "the mirror could not be repacked");
+  }
+  const seconds = clock.now() / 1000;
+  await writeFile(join(path, "agent-fix-used"), "");
+  await utimes(join(path, "agent-fix-used"), seconds, seconds);
+}
+
+/** Removes the least recently used mirrors until the rest fits; never `keep`, nor one that a run may still read. */
+async function evict(options: MirrorOptions, keep: string): Promise<void> {
+  const { places, locks, clock } = options;
+  const known = await Promise.all(
+    (await readdir(places.mirrors))
+      .filter((name) => /^\d+\.git$/.test(name))
+      .map(async (name) => {
+        const path = join(places.mirrors, name);
+        return { id: Number.parseInt(name, 10), path, ...(await sizeAndUse(path)) };
+      }),
+  );
+  let total = known.reduce((sum, mirror) => sum + mirror.bytes, 0);
+  for (const mirror of known.sort((a, b) => a.usedMs - b.usedMs)) {
+    const inUse = clock.now() - mirror.usedMs < IN_USE_MS;
+    if (total <= options.capBytes || inUse || mirror.path === keep) continue;
+    const gone = await locks.tryHold(lockName(mirror.id), async () => {
+      await rm(mirror.path, { recursive: true, force: true });
+      return true;
+    });
+    if (gone) total -= mirror.bytes;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** Bytes of a mirror's files, and when it was last fetched (0: never). */
+async function sizeAndUse(path: string): Promise<{ readonly bytes: number; readonly usedMs: number }> {
+  let bytes = 0;
+  let usedMs = 0;
+  try {
+    for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const found = await stat(join(entry.parentPath, entry.name));
+      bytes += found.size;
+      if (entry.name === "agent-fix-used") usedMs = found.mtimeMs;
+    }
+  } catch (error) {
+    // Another process works on this mirror: what was counted so far will do, and its lock keeps it from being evicted.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  return { bytes, usedMs };
+}

@@ -1,0 +1,92 @@
+/** Where everything of a workspace lies under DATA_DIR, and who may pass through it. */
+
+import { chmod, chown, lchown, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { err, ok, type Result } from "#src/base/result.ts";
+import type { SandboxOwner } from "#src/sandbox/sandbox.ts";
+import { isPlainName } from "./names.ts";
+import type { GitFailure } from "./workspace.ts";
+
+export interface Places {
+  readonly mirrors: string;
+  readonly runs: string;
+  readonly gitHome: string;
+  readonly owner: SandboxOwner | null;
+  mirror(repositoryId: number): string;
+  run(runId: string): string;
+  pristine(runId: string): string;
+}
+
+/** Run ids and names come from us, but they become paths: anything else is a mistake in the calling code. */
+function plain(name: string): string {
+  if (!isPlainName(name)) throw new Error(`not usable as a directory name: ${JSON.stringify(name)}`);
+  return name;
+}
+
+export function placesUnder(dataDir: string, owner: SandboxOwner | null): Places {
+  const runs = join(dataDir, "runs");
+  const run = (runId: string) => join(runs, plain(runId));
+  return {
+    mirrors: join(dataDir, "mirrors"),
+    runs,
+    gitHome: join(dataDir, "git-home"),
+    owner,
+    mirror: (repositoryId) => join(dataDir, "mirrors", `${Math.trunc(repositoryId)}.git`),
+    run,
+    pristine: (runId) => join(run(runId), "pristine.git"),
+  };
+}
+
+/** A directory of a run for `name`; never one that the workspace keeps for itself. */
+export function namedPlace(places: Places, runId: string, kind: "work" | "scratch", name: string): string {
+  const reserved = plain(name) === "pristine.git" || name.startsWith("git-") || name.startsWith("scratch-");
+  if (reserved) throw new Error(`the name is reserved: ${name}`);
+  return join(places.run(runId), kind === "work" ? name : `scratch-${name}`);
+}
+
+/**
+ * Makes the run's directory: entered only by the app and the sandbox's group, so that other users of the machine see
+ * nothing of a private repository. `runs` itself can be passed but not listed.
+ */
+export async function makeRunPlace(places: Places, runId: string): Promise<string> {
+  await mkdir(places.runs, { recursive: true });
+  await chmod(places.runs, 0o711);
+  const path = places.run(runId);
+  await mkdir(path, { recursive: true });
+  if (places.owner !== null) await chown(path, process.getuid?.() ?? 0, places.owner.gid);
+  await chmod(path, places.owner === null ? 0o700 : 0o750);
+  return path;
+}
+
+/** An empty directory that belongs to the sandbox's owner; what was there is removed. */
+export async function makeOwnedPlace(places: Places, path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  await mkdir(path, { mode: 0o755 });
+  await chmod(path, 0o755);
+  if (places.owner !== null) await chown(path, places.owner.uid, places.owner.gid);
+}
+
+/** Gives a tree that only the app has written to the sandbox's owner, without following links. */
+export async function giveToOwner(places: Places, path: string): Promise<void> {
+  const { owner } = places;
+  if (owner === null) return;
+  await lchown(path, owner.uid, owner.gid);
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  for (const entry of entries) await lchown(join(entry.parentPath, entry.name), owner.uid, owner.gid);
+}
+
+/** Checks that the sandbox's user can pass through every directory above `path`, since it starts there with no other rights. */
+export async function checkReachable(places: Places, path: string): Promise<Result<null, GitFailure>> {
+  const { owner } = places;
+  if (owner === null) return ok(null);
+  for (let parent = dirname(path); parent !== dirname(parent); parent = dirname(parent)) {
+    const { mode, uid, gid } = await stat(parent);
+    const bit = uid === owner.uid ? 0o100 : gid === owner.gid ? 0o010 : 0o001;
+    if ((mode & bit) === 0)
+      return err({
+        code: "git_failed",
+        message: `The sandbox's user (uid ${owner.uid}) cannot pass through ${parent}: run \`chmod o+x ${parent}\`, or set DATA_DIR to a directory that other users may pass through.`,
+      });
+  }
+  return ok(null);
+}

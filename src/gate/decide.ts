@@ -21,7 +21,7 @@ export interface CommandFacts {
   readonly commentId: number;
   readonly permission: KnownPermission;
   readonly run: Run;
-  /** Logins from the repository file who alone may approve; null: everyone with write access. */
+  /** Lower-case logins from the repository file who alone may approve; null: everyone with write access. */
   readonly approvers: readonly string[] | null;
   /** True when an earlier run of the issue has shown a plan: then a bare `/approve` could mean that one. */
   readonly hasEarlierPlan: boolean;
@@ -102,7 +102,7 @@ function decideAwaiting(
 ): Decision {
   const { plan } = run;
   const line = `/approve ${shortDigest(plan.digest)}${plan.verdict.class === "unproven" ? " unverified" : ""}`;
-  if (facts.approvers !== null && !facts.approvers.includes(facts.by))
+  if (facts.approvers !== null && !facts.approvers.includes(facts.by.toLowerCase()))
     return refuse(
       `\`.github/agent-fix.yml\` names who approves here (${facts.approvers.join(", ")}), and ${facts.by} is not among them.`,
     );

@@ -7,7 +7,7 @@ import type { Verdict } from "#src/run/verdict.ts";
 import { howItEnded } from "./decide.ts";
 import { evidenceTable } from "./evidence.ts";
 import { formatMarker } from "./marker.ts";
-import { code, cut, fenced, oneLine } from "./neutralise.ts";
+import { code, cut, fenced, oneLine, quoted } from "./neutralise.ts";
 import { type TraceFacts, traceLine, verdictSentence } from "./plan-comment.ts";
 
 export interface StatusFacts {
@@ -34,7 +34,7 @@ export function renderStatus(facts: StatusFacts): string {
   const { run } = facts;
   const parts = [
     formatMarker({ runId: run.request.runId, kind: "status", seq: 1, forComment: null }),
-    `**agent-fix** · run \`${run.request.runId}\` · ${stateSentence(facts)}`,
+    `**agent-fix** · run \`${run.request.runId}\` · ${stateSentence(facts.run, facts.queuePosition)}`,
     facts.steps.map((step) => `${MARKS[step.state]} ${step.name}`).join(" · "),
     facts.trace === null ? null : traceLine(facts.trace),
     facts.priceUnknown ? "No price is known for this model, so tokens are capped instead of dollars." : null,
@@ -43,13 +43,18 @@ export function renderStatus(facts: StatusFacts): string {
   return parts.filter((part) => part !== null).join("\n\n");
 }
 
-function stateSentence(facts: StatusFacts): string {
-  const { run } = facts;
+/** The answer to `/status`. */
+export function statusSentence(run: Run): string {
+  return `Run \`${run.request.runId}\`: ${stateSentence(run, null)}.`.replace(/\.\.$/, ".");
+}
+
+function stateSentence(run: Run, queuePosition: number | null): string {
   switch (run.state) {
     case "queued":
-      return facts.queuePosition === null || facts.queuePosition === 0
+      if (queuePosition === null) return "queued";
+      return queuePosition === 0
         ? "queued, next in line"
-        : `queued behind ${facts.queuePosition} other${facts.queuePosition === 1 ? "" : "s"}`;
+        : `queued behind ${queuePosition} other${queuePosition === 1 ? "" : "s"}`;
     case "preparing":
       return "getting the repository ready";
     case "solving":
@@ -106,6 +111,8 @@ export interface ResultFacts {
   readonly code: FailureCode;
   /** The app's sentence; may quote a server, so it is neutralised. */
   readonly message: string;
+  /** The model's own last words, when they explain the end; quoted. */
+  readonly explanation: string;
   readonly verdict: Verdict | null;
   readonly trace: TraceFacts | null;
   readonly tracePlace: string;
@@ -121,6 +128,7 @@ export function renderResult(facts: ResultFacts, size: "full" | "short"): string
     formatMarker({ runId: facts.runId, kind: "answer", seq: facts.seq, forComment: null }),
     `## No pull request: ${failureTitle(facts.code)}`,
     oneLine(facts.message, 1_500),
+    facts.explanation === "" ? null : `The agent's own words:\n\n${quoted(cut(facts.explanation, 3_000))}`,
     facts.verdict === null
       ? null
       : `${verdictSentence(facts.verdict)}\n\n${evidenceTable(facts.verdict.evidence)}`,

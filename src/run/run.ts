@@ -19,6 +19,8 @@ export interface IssueSnapshot {
   readonly title: string;
   readonly body: string;
   readonly author: string;
+  /** When GitHub last changed the issue as of that payload, ms since the epoch; 0: unknown. */
+  readonly updatedAt: number;
 }
 
 export interface RunRequest {
@@ -36,24 +38,28 @@ export interface RunRequest {
   readonly budgetUsd: number | null;
 }
 
-export type FailureCode =
-  | "refuted"
-  | "no_changes"
-  | "cannot_set_up"
-  | "cannot_clone"
-  | "empty_repository"
-  | "bad_config"
-  | "budget"
-  | "model_failed"
-  | "no_progress"
-  | "permission"
-  | "sandbox_unavailable"
-  | "github_failed"
-  | "base_conflict"
-  | "worse_on_new_base"
-  | "protected_path"
-  | "publish_refused"
-  | "internal";
+export const FAILURE_CODES = [
+  "refuted",
+  "no_changes",
+  "cannot_set_up",
+  "cannot_clone",
+  "empty_repository",
+  "bad_config",
+  "budget",
+  "model_failed",
+  "no_progress",
+  "permission",
+  "sandbox_unavailable",
+  "github_failed",
+  "base_conflict",
+  "worse_on_new_base",
+  "protected_path",
+  "publish_refused",
+  "internal",
+] as const;
+
+/** Why a run ended without a pull request: a closed list. */
+export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /** A slash command as parsed by `gate/commands.ts`. */
 export type Command =
@@ -70,6 +76,8 @@ export interface CommandFact {
   readonly command: Command;
   readonly by: string;
   readonly commentId: number;
+  /** The issue as it stood in the command's payload: what `/retry` works from. */
+  readonly issue: { readonly title: string; readonly body: string };
 }
 
 /** Work phases in order; each is a state of the run. */
@@ -86,7 +94,7 @@ export type RunEvent =
   | { readonly type: "requested"; readonly request: RunRequest }
   /** Facts from outside; they change no state by themselves, the lease holder decides. */
   | { readonly type: "command_received"; readonly fact: CommandFact }
-  | { readonly type: "label_removed"; readonly by: string }
+  | { readonly type: "label_removed"; readonly by: string; readonly issueUpdatedAt: number }
   | { readonly type: "issue_closed"; readonly by: string }
   | { readonly type: "pull_request_closed"; readonly merged: boolean; readonly by: string }
   /** The decision on the fact with that seq; a fact without one is still open. */

@@ -1,0 +1,64 @@
+/** The parts of webhook payloads the edge reads, checked at run time: what GitHub sends is input like any other. */
+
+import { z } from "zod";
+
+const account = z.object({ login: z.string(), type: z.string().optional() });
+
+const repository = z.object({
+  id: z.number().int(),
+  name: z.string().min(1),
+  owner: z.object({ login: z.string().min(1) }),
+  clone_url: z.string().min(1),
+  default_branch: z.string().min(1),
+  private: z.boolean(),
+});
+
+const issue = z.object({
+  number: z.number().int().positive(),
+  title: z.string(),
+  body: z.string().nullish(),
+  user: account.nullish(),
+  updated_at: z.string().nullish(),
+  pull_request: z.object({}).nullish(),
+});
+
+const installation = z.object({ id: z.number().int() });
+
+export const LABEL_EVENT = z.object({
+  label: z.object({ name: z.string() }).nullish(),
+  issue,
+  repository,
+  installation,
+  sender: account,
+});
+
+export const ISSUE_EVENT = z.object({ issue, repository, installation: installation.nullish(), sender: account });
+
+export const COMMENT_EVENT = z.object({
+  comment: z.object({
+    id: z.number().int(),
+    body: z.string().nullish(),
+    user: account.nullish(),
+    performed_via_github_app: z.object({ id: z.number().int() }).nullish(),
+  }),
+  issue,
+  repository,
+  installation,
+  sender: account,
+});
+
+export const PULL_REQUEST_EVENT = z.object({
+  pull_request: z.object({
+    number: z.number().int(),
+    merged: z.boolean().nullish(),
+    head: z.object({ ref: z.string() }),
+  }),
+  repository,
+  installation: installation.nullish(),
+  sender: account,
+});
+
+export type LabelEvent = z.output<typeof LABEL_EVENT>;
+export type IssueEvent = z.output<typeof ISSUE_EVENT>;
+export type CommentEvent = z.output<typeof COMMENT_EVENT>;
+export type PullRequestEvent = z.output<typeof PULL_REQUEST_EVENT>;

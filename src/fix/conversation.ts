@@ -1,0 +1,51 @@
+/** The conversation of a run with people: who may start it, and the comments it writes. One writer: the run's lease holder. */
+
+import type { Result } from "#src/base/result.ts";
+import type { GitHub, GitHubFailure, Reaction } from "#src/github/github.ts";
+import type { KnownPermission } from "#src/gate/decide.ts";
+import type { RenderedPlan } from "#src/gate/plan-comment.ts";
+import type { EffectJournal } from "#src/publish/publish.ts";
+import type { FailureCode } from "#src/run/run.ts";
+
+/** Whether a run may begin, asked right before it costs anything. */
+export type StartCheck =
+  | { readonly go: true }
+  | { readonly go: false; readonly end: "cancelled"; readonly by: string; readonly why: "unlabeled" | "issue_closed" }
+  | { readonly go: false; readonly end: "failed"; readonly code: FailureCode; readonly message: string };
+
+export interface PlanPlace {
+  readonly commentId: number;
+  /** When it was made, ms since the epoch. */
+  readonly at: number;
+  readonly diffShown: boolean;
+}
+
+export interface Conversation {
+  mayStart(): Promise<StartCheck>;
+  /** The permission of a person at this moment. */
+  permission(login: string): Promise<KnownPermission>;
+  /** True when the issue carries the label and was changed after that instant (ms since the epoch): a removal of then is out of date. */
+  labelledAfter(instant: number): Promise<boolean>;
+  /** Creates or edits the one status comment. A failure is returned for the trace; it never stops a run. */
+  status(journal: EffectJournal, body: string): Promise<Result<null, GitHubFailure>>;
+  /** Posts the plan once; a repeated call finds what stands. */
+  plan(
+    journal: EffectJournal,
+    render: (size: "full" | "short") => RenderedPlan,
+  ): Promise<Result<PlanPlace, GitHubFailure>>;
+  /** Posts the comment of a run that ends without a pull request. */
+  result(journal: EffectJournal, render: (size: "full" | "short") => string): Promise<Result<null, GitHubFailure>>;
+  /** Adds a line about what became of the plan to the plan comment. */
+  concludePlan(journal: EffectJournal, commentId: number, body: string): Promise<Result<null, GitHubFailure>>;
+  /** Acknowledges a command by a reaction and, when `text` is given, one answer under that comment's marker. */
+  answer(
+    journal: EffectJournal,
+    commentId: number,
+    reaction: Reaction,
+    body: string | null,
+  ): Promise<Result<null, GitHubFailure>>;
+  /** The head of a branch now; null when it is gone. */
+  branchHead(branch: string): Promise<Result<string | null, GitHubFailure>>;
+  /** Calls with the rights to publish; only asked for after an approval. */
+  publisher(): GitHub;
+}

@@ -1,0 +1,179 @@
+/** Decides what others recorded about a run (commands, a label taken off, a closed issue), answers, and says what the driver must do. */
+
+import type { Reaction } from "#src/github/github.ts";
+import { type Decision, decideCommand, isExplained, type KnownPermission } from "#src/gate/decide.ts";
+import { HELP, renderAnswer, statusSentence } from "#src/gate/status-comment.ts";
+import { type CommandFact, isEnded, type RunEvent, type RunRequest } from "#src/run/run.ts";
+import type { StoredEvent } from "#src/store/store.ts";
+import type { RunContext } from "./run-context.ts";
+import type { Prepared } from "./steps/prepare.ts";
+
+/**
+ * What a fact asks of whoever drives the run. `cancel`: stop all work first. `new_run`: create it first. Only then is the
+ * fact recorded as handled, so that a crash in between decides it again.
+ */
+export type Consequence =
+  | { readonly kind: "none" }
+  | {
+      readonly kind: "cancel";
+      readonly event: Extract<RunEvent, { type: "cancelled" }>;
+      readonly seq: number;
+      /** The comment to acknowledge; null when it was no command. */
+      readonly commentId: number | null;
+    }
+  | { readonly kind: "new_run"; readonly request: RunRequest; readonly seq: number; readonly commentId: number };
+
+const NOTHING: Consequence = { kind: "none" };
+
+/** Facts of the log that no decision has been recorded for, oldest first. */
+export function openFacts(context: RunContext): readonly StoredEvent[] {
+  const handled = new Set<number>();
+  for (const { event } of context.events()) if (event.type === "fact_handled") handled.add(event.seq);
+  return context.events().filter(({ seq, event }) => isFact(event) && !handled.has(seq));
+}
+
+function isFact(event: RunEvent): boolean {
+  return (
+    event.type === "command_received" ||
+    event.type === "label_removed" ||
+    event.type === "issue_closed" ||
+    event.type === "pull_request_closed"
+  );
+}
+
+/** Decides one open fact; unless a consequence is returned, it is recorded as handled by then. */
+export async function handleFact(context: RunContext, fact: StoredEvent): Promise<Consequence> {
+  const { event, seq } = fact;
+  switch (event.type) {
+    case "command_received":
+      return handleCommand(context, seq, event.fact);
+    case "label_removed":
+      if (await context.conversation.labelledAfter(event.issueUpdatedAt)) {
+        await context.append({ type: "fact_handled", seq, decision: "out_of_date" });
+        return NOTHING;
+      }
+      return withdraw(context, seq, { type: "cancelled", by: event.by, why: "unlabeled" });
+    case "issue_closed":
+      return withdraw(context, seq, { type: "cancelled", by: event.by, why: "issue_closed" });
+    case "pull_request_closed":
+      if (context.run().state === "published")
+        await context.append(
+          { type: "fact_handled", seq, decision: "outcome" },
+          { type: "outcome", outcome: event.merged ? "merged" : "closed" },
+        );
+      else await context.append({ type: "fact_handled", seq, decision: "ignored" });
+      return NOTHING;
+    default:
+      return NOTHING;
+  }
+}
+
+/** Taking the label off or closing the issue stops a run until it is approved; later it is only recorded. */
+async function withdraw(
+  context: RunContext,
+  seq: number,
+  event: Extract<RunEvent, { type: "cancelled" }>,
+): Promise<Consequence> {
+  const run = context.run();
+  const tooLate = isEnded(run) || run.state === "approved" || run.state === "publishing";
+  if (!tooLate) return { kind: "cancel", event, seq, commentId: null };
+  await context.append({ type: "fact_handled", seq, decision: "recorded" });
+  return NOTHING;
+}
+
+async function handleCommand(context: RunContext, seq: number, fact: CommandFact): Promise<Consequence> {
+  const permission = await context.conversation.permission(fact.by);
+  const decision = decideCommand({
+    command: fact.command,
+    by: fact.by,
+    commentId: fact.commentId,
+    permission,
+    run: context.run(),
+    approvers: approversOf(context),
+    hasEarlierPlan: context.request.parent !== null,
+    nowMs: context.ports.clock.now(),
+    ceilingUsd: context.ports.operator.budgetUsd,
+  });
+  context.trace.emit("command", { by: fact.by, verb: fact.command.verb, decision: decision.act });
+  if (decision.act === "cancel")
+    return {
+      kind: "cancel",
+      event: { type: "cancelled", by: fact.by, why: "command" },
+      seq,
+      commentId: fact.commentId,
+    };
+  if (decision.act === "new_run")
+    return { kind: "new_run", request: followUp(context, fact, decision), seq, commentId: fact.commentId };
+  const handled: RunEvent = { type: "fact_handled", seq, decision: decision.act };
+  if (decision.act === "approve")
+    await context.append(handled, {
+      type: "approved",
+      by: fact.by,
+      digest: decision.digest,
+      commentId: fact.commentId,
+      unverified: decision.unverified,
+    });
+  else await context.append(handled);
+  await reply(context, fact, { decision, permission });
+  return NOTHING;
+}
+
+interface Reply {
+  readonly decision: Decision;
+  readonly permission: KnownPermission;
+}
+
+async function reply(context: RunContext, fact: CommandFact, { decision, permission }: Reply): Promise<void> {
+  const text = answerText(context, decision);
+  const silent = decision.act === "refuse" && !isExplained(permission);
+  await acknowledge(context, fact.commentId, {
+    reaction: decision.act === "refuse" ? "confused" : "+1",
+    text: silent ? null : text,
+  });
+}
+
+/** One reaction and, with a text, one answer on a command; a failure is traced and stops nothing. */
+export async function acknowledge(
+  context: RunContext,
+  commentId: number,
+  { reaction, text }: { readonly reaction: Reaction; readonly text: string | null },
+): Promise<void> {
+  const body = text === null ? null : renderAnswer({ runId: context.runId, commentId, text });
+  const answered = await context.conversation.answer(context.journal, commentId, reaction, body);
+  if (!answered.ok) context.trace.emit("warning", { text: `answer to ${commentId}: ${answered.error.message}` });
+}
+
+function answerText(context: RunContext, decision: Decision): string | null {
+  switch (decision.act) {
+    case "refuse":
+      return decision.because;
+    case "answer":
+      return decision.topic === "help" ? HELP : statusSentence(context.run());
+    case "instruct":
+      return "Understood; I take it up at my next turn.";
+    default:
+      return null;
+  }
+}
+
+function approversOf(context: RunContext): readonly string[] | null {
+  const record = context.stepLog.records().findLast((entry) => entry.kind === "done" && entry.step === "prepare");
+  return record?.kind === "done" ? (record.output as unknown as Prepared).settings.approvers : null;
+}
+
+function followUp(
+  context: RunContext,
+  fact: CommandFact,
+  decision: Extract<Decision, { act: "new_run" }>,
+): RunRequest {
+  const { ports, request } = context;
+  return {
+    ...request,
+    issue: { ...request.issue, ...fact.issue },
+    runId: ports.ids.runId(ports.clock.now()),
+    askedBy: fact.by,
+    trigger: decision.trigger,
+    parent: { runId: context.runId, instruction: decision.instruction },
+    budgetUsd: decision.budgetUsd,
+  };
+}

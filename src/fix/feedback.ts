@@ -1,0 +1,46 @@
+/** What a verdict tells the agent when it is sent back: short, structured, and only what it needs to do better. Pure. */
+
+import type { Verdict } from "#src/run/verdict.ts";
+
+const MAX_NAMES = 8;
+const MAX_MESSAGE = 600;
+
+/** The message for the agent; null when sending it back would not help. `protectedPath` is a file it must not touch. */
+export function feedbackFor(verdict: Verdict, protectedPath: string | null): string | null {
+  const parts = [
+    protectedPath === null
+      ? null
+      : `You changed ${protectedPath}. Files like that must stay as they are: put it back.`,
+    verdictPart(verdict),
+  ].filter((part) => part !== null);
+  if (parts.length === 0) return null;
+  return `Your change was checked by running the tests in a fresh copy.\n\n${parts.join("\n\n")}\n\nGo on from your last state, mend this, run the tests, and finish with the title and explanation as before.`;
+}
+
+function verdictPart(verdict: Verdict): string | null {
+  if (verdict.class === "refuted")
+    return `It is refuted:\n${list(verdict.because)}${newlyFailing(verdict)}`;
+  if (verdict.class !== "unproven") return null;
+  switch (verdict.reason) {
+    case "tampered":
+      return `It cannot count, because tests or their settings were tampered with. Undo this and fix the source instead:\n${list(
+        verdict.evidence.tampering.map((finding) => `${finding.kind} in ${finding.path}: ${finding.detail}`),
+      )}`;
+    case "none_ran":
+    case "timed_out":
+      return `It could not be verified: ${verdict.detail}`;
+    default:
+      return null;
+  }
+}
+
+function newlyFailing(verdict: Verdict): string {
+  const names = verdict.evidence.newlyFailing;
+  return names.length === 0 ? "" : `\nTests that passed before and fail now:\n${list(names)}`;
+}
+
+function list(items: readonly string[]): string {
+  const lines = items.slice(0, MAX_NAMES).map((item) => `- ${item.slice(0, MAX_MESSAGE)}`);
+  if (items.length > MAX_NAMES) lines.push(`- and ${items.length - MAX_NAMES} more`);
+  return lines.join("\n");
+}

@@ -1,0 +1,191 @@
+/** The conversation of a run on its GitHub issue: every write is intended first, sent once, and looked for before a second try. */
+
+import type { Clock } from "#src/base/clock.ts";
+import { err, ok, type Result } from "#src/base/result.ts";
+import { mayDecide } from "#src/gate/decide.ts";
+import { LABEL } from "#src/gate/label.ts";
+import { type Marker, parseMarker, sameMarker } from "#src/gate/marker.ts";
+import type { GitHub, GitHubApp, GitHubFailure, GitHubResult, IssueComment, Reaction } from "#src/github/github.ts";
+import type { EffectJournal } from "#src/publish/publish.ts";
+import type { RunRequest } from "#src/run/run.ts";
+import type { Conversation, PlanPlace, StartCheck } from "./conversation.ts";
+
+const TRIES = 5;
+const FIRST_PAUSE_MS = 1_000;
+
+const NEEDED_PERMISSIONS = { contents: "write", issues: "write", pull_requests: "write" } as const;
+
+export interface ConversationParts {
+  readonly app: GitHubApp;
+  readonly request: RunRequest;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export function githubConversation(parts: ConversationParts): Conversation {
+  const { app, request, signal } = parts;
+  const { id, owner, name } = request.repository;
+  const github = app.repository(request.installationId, { id, owner, name }, "read", signal);
+  const issue = request.issue.number;
+  const poster: Poster = { ...parts, github, issue };
+  return {
+    mayStart: () => mayStart(parts, github),
+    permission: async (login) => {
+      const answer = await github.permission(login);
+      return answer.ok ? answer.value : "unknown";
+    },
+    status: (journal, body) => keepStatus(poster, journal, body),
+    plan: async (journal, render) => {
+      const full = render("full");
+      const posted = await post(poster, journal, "plan-comment", (size) => render(size).body);
+      if (!posted.ok) return posted;
+      const whole = posted.value.body.length >= full.body.length;
+      const place: PlanPlace = {
+        commentId: posted.value.id,
+        at: posted.value.createdAt,
+        diffShown: whole && full.diffShown,
+      };
+      return ok(place);
+    },
+    result: async (journal, render) => asNull(await post(poster, journal, "result-comment", render)),
+    concludePlan: (_journal, commentId, body) => github.editComment(commentId, body),
+    answer: (journal, commentId, reaction, body) => answer(poster, journal, { commentId, reaction, body }),
+    labelledAfter: async (instant) => {
+      const now = await github.issue(issue);
+      return now.ok && now.value.updatedAt > instant && now.value.labels.includes(LABEL);
+    },
+    branchHead: (branch) => github.branchSha(branch),
+    publisher: () => app.repository(request.installationId, { id, owner, name }, "write", signal),
+  };
+}
+
+async function mayStart(parts: ConversationParts, github: GitHub): Promise<StartCheck> {
+  const { app, request } = parts;
+  const failed = (code: "permission" | "github_failed", message: string): StartCheck => ({
+    go: false,
+    end: "failed",
+    code,
+    message,
+  });
+  const { repository: repo, issue } = request;
+  const granted = await app.permissions(request.installationId, repo, "write");
+  if (!granted.ok && granted.error.code === "permission_missing") return failed("permission", granted.error.message);
+  const missing = granted.ok && granted.value !== null ? missingPermissions(granted.value) : [];
+  if (missing.length > 0)
+    return failed(
+      "permission",
+      `The app's installation lacks ${missing.join(", ")}. Grant it in the app's settings and accept it for this account, then set the label again.`,
+    );
+  const permission = await github.permission(request.askedBy);
+  if (!permission.ok) return failed("github_failed", `I could not check what ${request.askedBy} may do here: ${permission.error.message}`);
+  if (!mayDecide(permission.value))
+    return failed(
+      "permission",
+      `A run is started by someone with write access to the repository; ${request.askedBy} has ${permission.value} access.`,
+    );
+  const now = await github.issue(issue.number);
+  if (!now.ok) return failed("github_failed", `I could not read the issue: ${now.error.message}`);
+  if (!now.value.open) return { go: false, end: "cancelled", by: "github", why: "issue_closed" };
+  // Events can arrive out of order: what the issue says now wins, when it is newer than what started the run.
+  const newer = now.value.updatedAt > issue.updatedAt;
+  if (request.trigger === "label" && newer && !now.value.labels.includes(LABEL))
+    return { go: false, end: "cancelled", by: "github", why: "unlabeled" };
+  return { go: true };
+}
+
+/** What of the needed permissions an installation does not grant; GitHub leaves out what is not granted. */
+export function missingPermissions(granted: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(NEEDED_PERMISSIONS)
+    .filter(([name, level]) => granted[name] !== level && granted[name] !== "admin")
+    .map(([name, level]) => `${name}: ${level}`);
+}
+
+interface Poster extends ConversationParts {
+  readonly github: GitHub;
+  readonly issue: number;
+}
+
+/** Posts a comment exactly once under the marker on its first line. */
+async function post(
+  poster: Poster,
+  journal: EffectJournal,
+  effect: string,
+  render: (size: "full" | "short") => string,
+): GitHubResult<IssueComment> {
+  const full = render("full");
+  const marker = parseMarker(full);
+  if (marker === null) throw new Error(`the body of ${effect} has no marker`);
+  if (journal.intended(effect)) {
+    const standing = await find(poster, marker);
+    if (!standing.ok) return standing;
+    if (standing.value !== null) return complete(journal, effect, standing.value);
+  }
+  await journal.intend(effect);
+  let size: "full" | "short" = "full";
+  for (let attempt = 1; ; attempt++) {
+    const made = await poster.github.createComment(poster.issue, size === "full" ? full : render("short"));
+    if (made.ok) return complete(journal, effect, made.value);
+    if (made.error.code === "too_long" && size === "full") {
+      size = "short";
+      continue;
+    }
+    if (!mayPass(made.error) || attempt >= TRIES) return made;
+    await pause(poster, attempt);
+    const standing = await find(poster, marker);
+    if (standing.ok && standing.value !== null) return complete(journal, effect, standing.value);
+  }
+}
+
+async function complete(journal: EffectJournal, effect: string, comment: IssueComment): GitHubResult<IssueComment> {
+  await journal.complete(effect, { id: String(comment.id), url: comment.url });
+  return ok(comment);
+}
+
+/** Our own comment with that marker; a marker in anybody else's comment is not believed. */
+async function find(poster: Poster, marker: Marker): GitHubResult<IssueComment | null> {
+  const comments = await poster.github.comments(poster.issue);
+  if (!comments.ok) return comments;
+  const found = comments.value.find((comment) => {
+    const theirs = comment.ours ? parseMarker(comment.body) : null;
+    return theirs !== null && sameMarker(theirs, marker);
+  });
+  return ok(found ?? null);
+}
+
+async function keepStatus(poster: Poster, journal: EffectJournal, body: string): Promise<Result<null, GitHubFailure>> {
+  const known = journal.done("status-comment");
+  if (known === null) return asNull(await post(poster, journal, "status-comment", () => body));
+  const edited = await poster.github.editComment(Number(known.id), body);
+  if (edited.ok || edited.error.code !== "not_found") return edited;
+  // Somebody deleted it: a new one, found by its marker from then on.
+  const made = await poster.github.createComment(poster.issue, body);
+  if (!made.ok) return made;
+  await journal.complete("status-comment", { id: String(made.value.id), url: made.value.url });
+  return ok(null);
+}
+
+interface Answer {
+  readonly commentId: number;
+  readonly reaction: Reaction;
+  readonly body: string | null;
+}
+
+async function answer(poster: Poster, journal: EffectJournal, reply: Answer): Promise<Result<null, GitHubFailure>> {
+  // A reaction is set once per user and kind by GitHub itself, so sending it again is harmless.
+  const reacted = await poster.github.reactToComment(reply.commentId, reply.reaction);
+  const { body } = reply;
+  if (body === null) return reacted;
+  return asNull(await post(poster, journal, `answer-${reply.commentId}`, () => body));
+}
+
+function mayPass(failure: GitHubFailure): boolean {
+  return failure.code === "server_error" || failure.code === "unreachable" || failure.code === "rate_limited";
+}
+
+async function pause(poster: Poster, attempt: number): Promise<void> {
+  await poster.clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1), poster.signal);
+}
+
+function asNull<T>(result: Result<T, GitHubFailure>): Result<null, GitHubFailure> {
+  return result.ok ? ok(null) : err(result.error);
+}

@@ -1,0 +1,197 @@
+/** One run in the hands of its lease holder: the reduced state, the only way to append to its log, and its effects' journal. */
+
+import { err, type Result } from "#src/base/result.ts";
+import type { Json } from "#src/base/canonical-json.ts";
+import type { StepLog, StepRecord } from "#src/dag/dag.ts";
+import type { EffectJournal } from "#src/publish/publish.ts";
+import { isEnded, type Run, type RunEvent, type RunRequest, type WorkPhase } from "#src/run/run.ts";
+import { transition } from "#src/run/transition.ts";
+import type { Lease, StoredEvent } from "#src/store/store.ts";
+import type { Trace } from "#src/trace/trace.ts";
+import type { Conversation } from "./conversation.ts";
+import type { FixPorts } from "./ports.ts";
+import { createProgress, type Progress } from "./progress.ts";
+
+/** The lease went to another worker: whoever holds this context must stop without writing anything more. */
+export class LeaseLost extends Error {
+  readonly code = "lease_lost";
+}
+
+export interface RunContext {
+  readonly runId: string;
+  readonly request: RunRequest;
+  readonly ports: FixPorts;
+  readonly trace: Trace;
+  readonly conversation: Conversation;
+  readonly progress: Progress;
+  readonly journal: EffectJournal;
+  readonly stepLog: StepLog;
+  run(): Run;
+  events(): readonly StoredEvent[];
+  /** Appends decisions, in order with everything else this context writes; rejects with `LeaseLost`, or with a defect when an event contradicts the state. */
+  append(...events: readonly RunEvent[]): Promise<void>;
+  /** Takes in facts that others recorded meanwhile. */
+  refresh(): Promise<void>;
+  /** Enters a phase unless the run is in it already. */
+  enter(phase: WorkPhase): Promise<void>;
+  /** Told after each append that changed the state. */
+  onStateChange(listener: () => void): void;
+  putBlob(name: string, text: string): Promise<void>;
+  blob(name: string): Promise<string | null>;
+}
+
+/** Loads the run and reduces its log; an error names the contradiction of a corrupt log. */
+export async function openRun(
+  ports: FixPorts,
+  lease: Lease,
+  request: RunRequest,
+): Promise<Result<RunContext, string>> {
+  const state: LogState = { events: [], run: null, listeners: [] };
+  const first = await takeIn(ports, lease.runId, state);
+  if (first !== null) return err(first);
+  if (state.run === null) return err("its event log is empty");
+  const trace = ports.openTrace(lease.runId);
+  return { ok: true, value: buildContext({ ports, lease, request, state, trace }) };
+}
+
+interface LogState {
+  readonly events: StoredEvent[];
+  run: Run | null;
+  readonly listeners: (() => void)[];
+}
+
+/** Reads what is new in the log into `state`; the name of a contradiction, or null. */
+async function takeIn(ports: FixPorts, runId: string, state: LogState): Promise<string | null> {
+  const fresh = await ports.store.events(runId, state.events.at(-1)?.seq ?? 0);
+  for (const stored of fresh) {
+    if (state.run === null) {
+      if (stored.event.type !== "requested") return "not_requested";
+      state.run = { state: "queued", request: stored.event.request };
+    } else {
+      const next = transition(state.run, stored.event);
+      if (!next.ok) return next.error;
+      state.run = next.value;
+    }
+    state.events.push(stored);
+  }
+  return null;
+}
+
+interface Parts {
+  readonly ports: FixPorts;
+  readonly lease: Lease;
+  readonly request: RunRequest;
+  readonly state: LogState;
+  readonly trace: Trace;
+}
+
+function buildContext(parts: Parts): RunContext {
+  const { ports, lease, request, state, trace } = parts;
+  const current = (): Run => {
+    if (state.run === null) throw new Error("the run has no state");
+    return state.run;
+  };
+  const inOrder = createOrder();
+  const refresh = () =>
+    inOrder(async () => {
+      const contradiction = await takeIn(ports, lease.runId, state);
+      if (contradiction !== null) throw new Error(`the log of run ${lease.runId} is corrupt: ${contradiction}`);
+    });
+  const append = (...events: readonly RunEvent[]) => inOrder(() => write(parts, events));
+  const enter = async (phase: WorkPhase) => {
+    if (current().state !== phase) await append({ type: "phase_entered", phase });
+  };
+  return {
+    runId: lease.runId,
+    request,
+    ports,
+    trace,
+    conversation: ports.converse(request),
+    progress: createProgress(),
+    journal: journalOf(state, append),
+    stepLog: stepLogOf(state, append),
+    run: current,
+    events: () => state.events,
+    onStateChange: (listener) => state.listeners.push(listener),
+    append,
+    refresh,
+    enter,
+    putBlob: async (name, text) => {
+      const put = await ports.store.putBlob(lease, name, Buffer.from(text, "utf8"));
+      if (!put.ok) throw new LeaseLost(`lease of run ${lease.runId} lost: ${put.error}`);
+    },
+    blob: async (name) => {
+      const value = await ports.store.blob(lease.runId, name);
+      return value === null ? null : Buffer.from(value).toString("utf8");
+    },
+  };
+}
+
+/** Runs tasks one after another, also when one of them fails. */
+function createOrder(): <T>(task: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (task) => {
+    const next = last.then(task, task);
+    last = next;
+    return next;
+  };
+}
+
+/** Checks the events against the state, appends them in one transaction, and takes in the log as it then stands. */
+async function write(parts: Parts, events: readonly RunEvent[]): Promise<void> {
+  const { ports, lease, state, trace } = parts;
+  const before = state.run?.state;
+  let after = state.run;
+  for (const event of events) {
+    if (after === null) throw new Error("the run has no state");
+    const next = transition(after, event);
+    if (!next.ok) throw new Error(`event ${event.type} contradicts state ${after.state}: ${next.error}`);
+    if (next.value.state !== after.state) trace.emit("state", { from: after.state, to: next.value.state });
+    after = next.value;
+  }
+  if (after === null) return;
+  const appended = await ports.store.append(lease, events, { state: after.state, ended: isEnded(after) });
+  if (!appended.ok) throw new LeaseLost(`lease of run ${lease.runId} lost: ${appended.error}`);
+  const contradiction = await takeIn(ports, lease.runId, state);
+  if (contradiction !== null) throw new Error(`the log of run ${lease.runId} is corrupt: ${contradiction}`);
+  if (after.state !== before) for (const listener of state.listeners) listener();
+}
+
+function journalOf(state: LogState, append: RunContext["append"]): EffectJournal {
+  const last = <T extends RunEvent["type"]>(type: T, effect: string) =>
+    state.events.findLast((stored) => {
+      const { event } = stored;
+      return event.type === type && "effect" in event && event.effect === effect;
+    })?.event;
+  return {
+    done: (effect) => {
+      const event = last("effect_done", effect);
+      return event?.type === "effect_done" ? event.result : null;
+    },
+    intended: (effect) => last("effect_intended", effect) !== undefined,
+    intend: (effect) => append({ type: "effect_intended", effect }),
+    complete: (effect, result) => append({ type: "effect_done", effect, result }),
+  };
+}
+
+function stepLogOf(state: LogState, append: RunContext["append"]): StepLog {
+  return {
+    records: () =>
+      state.events.flatMap((stored): readonly StepRecord[] =>
+        stored.event.type === "step" ? [stored.event.record] : [],
+      ),
+    append: (record) => append({ type: "step", record }),
+  };
+}
+
+/** The stored output of a step this step needs, in the shape that step's file declares for it. */
+export function inputOf<T>(inputs: Readonly<Record<string, Json>>, step: string): T {
+  const value = inputs[step];
+  if (value === undefined) throw new Error(`step ${step} has no output`);
+  return value as T;
+}
+
+/** Typed objects are JSON once their optional members are left out; steps store them as such. */
+export function asJson(value: object): Json {
+  return JSON.parse(JSON.stringify(value)) as Json;
+}

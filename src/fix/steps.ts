@@ -1,0 +1,133 @@
+/** What fixing an issue is, as data: the steps that work on it, and the steps that deliver what was approved. */
+
+import type { Json } from "#src/base/canonical-json.ts";
+import type { Step, StepContext, Outcome } from "#src/dag/dag.ts";
+import type { RunContext } from "./run-context.ts";
+import { awaitApproval } from "./steps/await-approval.ts";
+import { baseline } from "./steps/baseline.ts";
+import { collect } from "./steps/collect.ts";
+import { prepare } from "./steps/prepare.ts";
+import { propose } from "./steps/propose.ts";
+import { publish } from "./steps/publish.ts";
+import { recheck } from "./steps/recheck.ts";
+import { type SetUp, setup, setupStands } from "./steps/setup.ts";
+import { roundsSentBack, type Solved, solve } from "./steps/solve.ts";
+import { verify } from "./steps/verify.ts";
+
+const MINUTE = 60_000;
+
+interface StepPlan {
+  readonly name: string;
+  readonly needs: readonly string[];
+  readonly attempts: number;
+  readonly minutes: number;
+  readonly replay: Step["replay"];
+  readonly work: (context: RunContext, step: StepContext) => Promise<Outcome>;
+  readonly input?: (context: RunContext) => Json;
+  readonly stands?: (output: Json) => Promise<boolean>;
+}
+
+const directoryStands = (output: Json) => setupStands(output as unknown as SetUp | Solved as SetUp);
+
+/** From the label to the plan. `baseline` and `solve` run at the same time. */
+export const WORK_STEPS: readonly StepPlan[] = [
+  { name: "prepare", needs: [], attempts: 3, minutes: 15, replay: "safe", work: prepare },
+  {
+    name: "setup",
+    needs: ["prepare"],
+    attempts: 2,
+    minutes: 30,
+    replay: "safe",
+    work: setup,
+    stands: directoryStands,
+  },
+  { name: "baseline", needs: ["prepare", "setup"], attempts: 2, minutes: 60, replay: "safe", work: baseline },
+  {
+    name: "solve",
+    needs: ["prepare", "setup"],
+    attempts: 3,
+    minutes: 180,
+    replay: "safe",
+    work: solve,
+    input: (context) => ({ sentBack: roundsSentBack(context) }),
+    stands: directoryStands,
+  },
+  {
+    name: "collect",
+    needs: ["prepare", "baseline", "solve"],
+    attempts: 2,
+    minutes: 10,
+    replay: "safe",
+    work: collect,
+  },
+  {
+    name: "verify",
+    needs: ["prepare", "setup", "baseline", "solve", "collect"],
+    attempts: 2,
+    minutes: 180,
+    replay: "safe",
+    work: verify,
+  },
+  {
+    name: "propose",
+    needs: ["prepare", "solve", "collect", "verify"],
+    attempts: 3,
+    minutes: 10,
+    replay: "never",
+    work: propose,
+  },
+];
+
+/** From the approval to the pull request; the workspace is gone by then, only the tree is kept. */
+export const DELIVERY_STEPS: readonly StepPlan[] = [
+  { name: "await-approval", needs: [], attempts: 1, minutes: 1, replay: "safe", work: awaitApproval },
+  { name: "recheck", needs: ["await-approval"], attempts: 2, minutes: 120, replay: "safe", work: recheck },
+  {
+    name: "publish",
+    needs: ["await-approval", "recheck"],
+    attempts: 5,
+    minutes: 15,
+    replay: "never",
+    work: publish,
+  },
+];
+
+/** The steps a run drives in its present state, bound to the run. */
+export function stepsFor(context: RunContext): readonly Step[] {
+  return (isDelivering(context) ? DELIVERY_STEPS : WORK_STEPS).map((plan) => bind(context, plan));
+}
+
+export function isDelivering(context: RunContext): boolean {
+  const { state } = context.run();
+  return (
+    state === "awaiting_approval" || state === "approved" || state === "rechecking" || state === "publishing"
+  );
+}
+
+function bind(context: RunContext, plan: StepPlan): Step {
+  const { name, needs, attempts, minutes, replay, stands } = plan;
+  return {
+    name,
+    needs,
+    attempts,
+    timeLimitMs: minutes * MINUTE,
+    replay,
+    input: () => plan.input?.(context) ?? null,
+    ...(stands === undefined ? {} : { stands }),
+    run: async (step) => {
+      context.progress.stepStarted(name);
+      context.trace.emit("step_started", { attempt: step.attempt }, { step: name });
+      try {
+        const outcome = await plan.work(context, step);
+        context.trace.emit(
+          "step_ended",
+          { outcome: outcome.kind, ...(outcome.kind === "failed" ? { code: outcome.code } : {}) },
+          { step: name },
+        );
+        return outcome;
+      } finally {
+        context.progress.stepEnded(name);
+      }
+    },
+  };
+}

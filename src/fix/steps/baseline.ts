@@ -1,0 +1,106 @@
+/** Step `baseline`: the suite on the base commit, once, in its own copy, at the same time as the agent works. */
+
+import type { Outcome, StepContext } from "#src/dag/dag.ts";
+import type { SuiteEvidence } from "#src/run/verdict.ts";
+import type { DetectedSuite, SuiteResult } from "#src/verify/verify.ts";
+import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import { gitFailed, type Prepared } from "./prepare.ts";
+import type { SetUp } from "./setup.ts";
+
+export interface Baseline {
+  /** Blob that holds the `SuiteResult`; null when there is no suite or set-up failed. */
+  readonly blob: string | null;
+  /** Paths that a run of the suite leaves changed: noise, left out of the patch. */
+  readonly noise: readonly string[];
+}
+
+export const BASELINE_BLOB = "baseline";
+
+export async function baseline(context: RunContext, step: StepContext): Promise<Outcome> {
+  const prepared = inputOf<Prepared>(step.inputs, "prepare");
+  const setUp = inputOf<SetUp>(step.inputs, "setup");
+  const suite = prepared.detected.test;
+  if (suite === null || setUp.failure !== null) return done({ blob: null, noise: setUp.noise });
+  const { workspaces } = context.ports;
+  const copy = await workspaces.copy(context.runId, setUp.directory, "baseline");
+  if (!copy.ok) return gitFailed(copy.error);
+  const result = await runSuiteIn(context, {
+    directory: copy.value,
+    suite,
+    label: "baseline",
+    phase: "baseline",
+    filter: null,
+    signal: step.signal,
+  });
+  if (!result.ok) return result.outcome;
+  await context.putBlob(BASELINE_BLOB, JSON.stringify(result.value));
+  const dirty = await workspaces.dirtyPaths({
+    runId: context.runId,
+    repositoryId: context.request.repository.id,
+    baseSha: prepared.baseSha,
+    directory: copy.value,
+  });
+  if (!dirty.ok) return gitFailed(dirty.error);
+  return done({ blob: BASELINE_BLOB, noise: [...new Set([...setUp.noise, ...dirty.value])] });
+}
+
+function done(output: Baseline): Outcome {
+  return { kind: "done", output: asJson(output) };
+}
+
+export interface SuiteRun {
+  readonly directory: string;
+  readonly suite: DetectedSuite;
+  readonly label: SuiteEvidence["label"];
+  readonly phase: "baseline" | "verify";
+  readonly filter: string | null;
+  readonly signal: AbortSignal;
+}
+
+/** One run of the suite in a session of its own, its reports outside the workspace. */
+export async function runSuiteIn(
+  context: RunContext,
+  run: SuiteRun,
+): Promise<{ ok: true; value: SuiteResult } | { ok: false; outcome: Outcome }> {
+  const { sandbox, workspaces, operator, runSuite } = context.ports;
+  const reports = await workspaces.scratch(context.runId, `reports-${run.phase}-${run.label.replaceAll(" ", "-")}`);
+  const session = await sandbox.open({
+    runId: context.runId,
+    phase: run.phase,
+    workspace: run.directory,
+    mounts: [{ source: reports, target: "/reports", mode: "rw" }],
+    network: { kind: "none" },
+    limits: operator.limits,
+    env: {},
+  });
+  if (!session.ok)
+    return {
+      ok: false,
+      outcome: { kind: "failed", code: "sandbox_unavailable", message: session.error.message, retry: false },
+    };
+  try {
+    const { suite, label, filter, signal } = run;
+    const result = await runSuite({
+      session: session.value,
+      suite,
+      label,
+      reports,
+      filter,
+      timeoutMs: operator.suiteTimeoutMs,
+      signal,
+    });
+    traceSuite(context, result, run.phase);
+    return { ok: true, value: result };
+  } finally {
+    await session.value.close();
+  }
+}
+
+export function traceSuite(context: RunContext, result: SuiteResult, step: string): void {
+  const { label, command, directory, exitCode, stopped, counts, strength, durationMs } = result.evidence;
+  context.trace.emit(
+    "suite",
+    { label, command, directory, exitCode, stopped, ...counts, strength, ms: durationMs },
+    { step },
+  );
+}

@@ -1,0 +1,111 @@
+/** Step `prepare`: may this run start, which commit is its base, and what does the repository say about itself there. */
+
+import type { Json } from "#src/base/canonical-json.ts";
+import type { RepositorySettings } from "#src/config/repository-file.ts";
+import type { Outcome, StepContext } from "#src/dag/dag.ts";
+import type { FailureCode } from "#src/run/run.ts";
+import type { Detected } from "#src/verify/verify.ts";
+import type { CommitFiles, GitFailure } from "#src/workspace/workspace.ts";
+import { asJson, type RunContext } from "../run-context.ts";
+
+export interface Prepared {
+  readonly baseSha: string;
+  readonly targetBranch: string;
+  readonly settings: RepositorySettings;
+  readonly detected: Detected;
+  /** Texts of AGENTS.md and its kin at the base: advice for the model, never commands to the app. */
+  readonly advice: readonly { readonly path: string; readonly text: string }[];
+  /** The pull request template at the base; null when there is none. */
+  readonly template: string | null;
+}
+
+const SETTINGS_FILE = ".github/agent-fix.yml";
+const ADVICE_FILES = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", "CONTRIBUTING.md"];
+const TEMPLATE_FILES = [
+  ".github/pull_request_template.md",
+  ".github/PULL_REQUEST_TEMPLATE.md",
+  "pull_request_template.md",
+  "PULL_REQUEST_TEMPLATE.md",
+  "docs/pull_request_template.md",
+  "docs/PULL_REQUEST_TEMPLATE.md",
+];
+const MAX_ADVICE = 6_000;
+
+/** Asks who and what first, so that a run nobody may start costs nothing; then fetches and reads at the base commit only. */
+export async function prepare(context: RunContext, step: StepContext): Promise<Outcome> {
+  await context.enter("preparing");
+  const start = await context.conversation.mayStart();
+  if (!start.go) {
+    if (start.end === "failed") return failed(start.code, start.message);
+    // The driver reads this code and ends the run as cancelled.
+    return { kind: "failed", code: `cancelled:${start.why}`, message: start.by, retry: false };
+  }
+  const { repository } = context.request;
+  const head = await fetchBranch(context, repository.defaultBranch, step.signal);
+  if (!head.ok) return gitFailed(head.error);
+  const files = context.ports.workspaces.files(repository.id, head.value.headSha);
+  const settings = context.ports.readSettings(await readText(files, SETTINGS_FILE));
+  if (!settings.ok)
+    return failed("bad_config", `${SETTINGS_FILE} on ${repository.defaultBranch}: ${settings.error.join("; ")}`);
+  const target = settings.value.targetBranch ?? repository.defaultBranch;
+  const base =
+    target === repository.defaultBranch ? head : await fetchBranch(context, target, step.signal);
+  if (!base.ok) return gitFailed(base.error);
+  return { kind: "done", output: await describeBase(context, base.value.headSha, target, settings.value) };
+}
+
+async function describeBase(
+  context: RunContext,
+  baseSha: string,
+  targetBranch: string,
+  settings: RepositorySettings,
+): Promise<Json> {
+  const files = context.ports.workspaces.files(context.request.repository.id, baseSha);
+  const detected = await context.ports.detect(files, {
+    setup: settings.setup,
+    test: settings.test,
+    workingDirectory: settings.workingDirectory,
+  });
+  const advice: { path: string; text: string }[] = [];
+  for (const path of ADVICE_FILES) {
+    const text = await readText(files, path);
+    if (text !== null && text.trim() !== "") advice.push({ path, text: text.slice(0, MAX_ADVICE) });
+  }
+  let template: string | null = null;
+  for (const path of TEMPLATE_FILES) template ??= await readText(files, path);
+  const prepared: Prepared = { baseSha, targetBranch, settings, detected, advice, template };
+  return asJson(prepared);
+}
+
+function fetchBranch(context: RunContext, branch: string, signal: AbortSignal) {
+  const { workspaces, gitToken } = context.ports;
+  const { id, cloneUrl } = context.request.repository;
+  return workspaces.fetch({ id, cloneUrl }, branch, gitToken(context.request), signal);
+}
+
+async function readText(files: CommitFiles, path: string): Promise<string | null> {
+  const bytes = await files.read(path);
+  return bytes === null ? null : Buffer.from(bytes).toString("utf8");
+}
+
+function failed(code: FailureCode, message: string): Outcome {
+  return { kind: "failed", code, message, retry: false };
+}
+
+/** A git failure in the run's own vocabulary; what may pass is worth another attempt. */
+export function gitFailed(failure: GitFailure): Outcome {
+  switch (failure.code) {
+    case "empty_repository":
+      return failed(
+        "empty_repository",
+        "This repository has no commits yet, so there is nothing to work on. Push a first commit, then set the label again.",
+      );
+    case "unreachable":
+    case "cancelled":
+      return { kind: "failed", code: "cannot_clone", message: failure.message, retry: true };
+    case "disk_full":
+      return failed("internal", `The disk of the machine is full: ${failure.message}`);
+    default:
+      return failed("cannot_clone", failure.message);
+  }
+}

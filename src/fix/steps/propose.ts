@@ -1,0 +1,151 @@
+/** Step `propose`: turns tree and verdict into a proposal with its digest, and posts the plan that shows it. */
+
+import type { Outcome, StepContext } from "#src/dag/dag.ts";
+import type { PlanFacts } from "#src/gate/plan-comment.ts";
+import { renderPlan } from "#src/gate/plan-comment.ts";
+import { pullRequestBody, readFinalWords } from "#src/gate/pull-request-text.ts";
+import { hasInvisible } from "#src/gate/neutralise.ts";
+import { type Proposal, proposalDigest } from "#src/run/proposal.ts";
+import type { Verdict } from "#src/run/verdict.ts";
+import { factsOf } from "../agent-observer.ts";
+import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import { type Collected, DIFF_BLOB } from "./collect.ts";
+import type { Prepared } from "./prepare.ts";
+import type { Solved } from "./solve.ts";
+import type { Verified } from "./verify.ts";
+
+export const PLAN_BLOB = "plan-body";
+
+export interface ProposedPlan {
+  readonly digest: string;
+}
+
+export async function propose(context: RunContext, step: StepContext): Promise<Outcome> {
+  const prepared = inputOf<Prepared>(step.inputs, "prepare");
+  const solved = inputOf<Solved>(step.inputs, "solve");
+  const collected = inputOf<Collected>(step.inputs, "collect");
+  const verified = inputOf<Verified>(step.inputs, "verify");
+  // The agent was sent back: the next drive runs `solve` again, whose input has changed.
+  if (verified.sentBack) return { kind: "waiting" };
+  const { verdict } = verified;
+  if (verdict.class === "refuted")
+    return { kind: "failed", code: "refuted", message: verdict.because.join("; "), retry: false };
+  const words = readFinalWords(solved.finalText, context.request.issue.title);
+  const proposal = makeProposal(context, { prepared, collected, verdict, words });
+  const digest = proposalDigest(proposal);
+  const diff = (await context.blob(DIFF_BLOB)) ?? "";
+  const facts = planFacts({ context, prepared, solved, collected, verdict, proposal, digest, diff });
+  const posted = await context.conversation.plan(context.journal, (size) =>
+    renderPlan({ ...facts, explanation: words.explanation }, size),
+  );
+  // Kept so that the comment can later be edited to say what became of the plan.
+  await context.putBlob(PLAN_BLOB, withoutMarker(renderPlan({ ...facts, explanation: words.explanation }, "full").body));
+  if (!posted.ok)
+    return {
+      kind: "failed",
+      code: posted.error.code === "permission_missing" || posted.error.code === "forbidden" ? "permission" : "github_failed",
+      message: `The plan could not be posted: ${posted.error.message}`,
+      retry: false,
+    };
+  await context.append({
+    type: "proposed",
+    proposal,
+    digest,
+    verdict,
+    planCommentId: posted.value.commentId,
+    planCommentAt: posted.value.at,
+    diffShown: posted.value.diffShown,
+  });
+  const plan: ProposedPlan = { digest };
+  return { kind: "done", output: asJson(plan) };
+}
+
+function withoutMarker(body: string): string {
+  return body.slice(body.indexOf("\n") + 1).trimStart();
+}
+
+interface ProposalParts {
+  readonly prepared: Prepared;
+  readonly collected: Collected;
+  readonly verdict: Verdict;
+  readonly words: { readonly title: string; readonly explanation: string };
+}
+
+function makeProposal(context: RunContext, parts: ProposalParts): Proposal {
+  const { request } = context;
+  return {
+    repositoryId: request.repository.id,
+    issue: request.issue.number,
+    runId: context.runId,
+    baseSha: parts.prepared.baseSha,
+    targetBranch: parts.prepared.targetBranch,
+    treeId: parts.collected.treeId,
+    files: parts.collected.changes,
+    title: parts.words.title,
+    body: pullRequestBody({
+      issue: request.issue.number,
+      explanation: parts.words.explanation,
+      verdict: parts.verdict,
+      template: parts.prepared.template,
+    }),
+    verdictClass: parts.verdict.class,
+    draft: parts.verdict.class !== "proven",
+    labels: [],
+  };
+}
+
+interface PlanParts {
+  readonly context: RunContext;
+  readonly prepared: Prepared;
+  readonly solved: Solved;
+  readonly collected: Collected;
+  readonly verdict: Verdict;
+  readonly proposal: Proposal;
+  readonly digest: string;
+  readonly diff: string;
+}
+
+function planFacts(parts: PlanParts): Omit<PlanFacts, "explanation"> {
+  const { context, solved, verdict, diff } = parts;
+  return {
+    proposal: parts.proposal,
+    digest: parts.digest,
+    verdict,
+    diff,
+    newTests: provingTests(verdict, parts.collected, diff),
+    warnings: warningsOf(parts),
+    leftOut: parts.collected.leftOut,
+    trace: factsOf(solved.spent, solved.toolCalls, solved.retries, solved.status),
+    tracePlace: context.ports.operator.tracePlace(context.runId),
+    seq: 1,
+  };
+}
+
+/** The diff of each new or changed test file that proves the fix, to be read first. */
+function provingTests(verdict: Verdict, collected: Collected, diff: string): PlanFacts["newTests"] {
+  if (verdict.class !== "proven") return [];
+  const ids = verdict.by.filter((proof) => proof.source === "new").map((proof) => proof.test);
+  return collected.changes
+    .filter((change) => ids.some((id) => id.startsWith(change.path)))
+    .map((change) => ({ path: change.path, diff: diffOf(diff, change.path) }))
+    .filter((test) => test.diff !== "");
+}
+
+/** One file's part of a unified git diff. */
+export function diffOf(diff: string, path: string): string {
+  const parts = diff.split(/^(?=diff --git )/m);
+  return parts.find((part) => part.includes(`\n+++ b/${path}\n`)) ?? "";
+}
+
+function warningsOf(parts: PlanParts): readonly string[] {
+  const { context, prepared, solved, diff } = parts;
+  const warnings: string[] = [...prepared.settings.notes, ...prepared.detected.notes];
+  const { warning } = context.ports.sandbox;
+  if (warning !== null) warnings.unshift(warning);
+  if (solved.status !== "done") warnings.push(`The agent did not finish by itself: ${solved.message}`);
+  if (solved.removed.length > 0)
+    warnings.push(`Hidden text was removed from the issue before the agent read it: ${solved.removed.join(", ")}.`);
+  if (hasInvisible(diff))
+    warnings.push("The diff holds bidirectional or invisible characters; they are shown as `<U+…>` in it.");
+  return warnings;
+}

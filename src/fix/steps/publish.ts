@@ -1,0 +1,55 @@
+/** Step `publish`: opens the pull request of exactly what was approved, after asking once more who approved it. */
+
+import type { Outcome, StepContext } from "#src/dag/dag.ts";
+import { mayDecide } from "#src/gate/decide.ts";
+import { commitMessage, footer } from "#src/gate/pull-request-text.ts";
+import { proposalDigest } from "#src/run/proposal.ts";
+import { branchName } from "#src/publish/publish.ts";
+import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import type { Rechecked } from "./recheck.ts";
+
+const PAUSE_MS = 1_000;
+
+export async function publish(context: RunContext, step: StepContext): Promise<Outcome> {
+  const run = context.run();
+  if (run.state !== "approved" && run.state !== "rechecking" && run.state !== "publishing")
+    throw new Error(`publish was reached in state ${run.state}`);
+  const { plan, approval } = run;
+  const { proposal } = plan;
+  if (proposalDigest(proposal) !== approval.digest) throw new Error("the proposal is not the approved one");
+  const permission = await context.conversation.permission(approval.by);
+  if (!mayDecide(permission))
+    return failed(
+      "permission",
+      `${approval.by}, who approved, ${permission === "unknown" ? "could not be looked up again" : "no longer has write access"}; nothing was published. Another maintainer can say /retry.`,
+    );
+  await context.append({ type: "publish_started" });
+  const { ports } = context;
+  const published = await ports.publish({
+    github: context.conversation.publisher(),
+    journal: context.journal,
+    proposal,
+    content: (path) =>
+      ports.workspaces.readTreeFile(context.runId, proposal.repositoryId, proposal.treeId, path),
+    branch: branchName(proposal.issue, context.runId),
+    commitMessage: commitMessage(proposal.title, proposal.issue, context.runId),
+    body:
+      proposal.body +
+      footer({
+        approvedBy: approval.by,
+        digest: approval.digest,
+        runId: context.runId,
+        recheck: inputOf<Rechecked>(step.inputs, "recheck").sentence,
+      }),
+    pause: (attempt) => ports.clock.sleep(PAUSE_MS * 2 ** (attempt - 1), step.signal),
+  });
+  if (!published.ok) return failed(published.error.code, published.error.message);
+  const { pullRequest, url, branch, commitSha } = published.value;
+  context.trace.emit("github", { effect: "pull-request", outcome: "done", id: url }, { step: "publish" });
+  await context.append({ type: "published", pullRequest, url, branch, commitSha });
+  return { kind: "done", output: asJson(published.value) };
+}
+
+function failed(code: string, message: string): Outcome {
+  return { kind: "failed", code, message, retry: false };
+}

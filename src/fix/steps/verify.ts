@@ -1,0 +1,154 @@
+/** Step `verify`: has the verdict established in fresh copies, and sends the agent back while rounds and budget are left. */
+
+import type { Outcome, StepContext } from "#src/dag/dag.ts";
+import { protectingGlob } from "#src/config/protected-paths.ts";
+import type { Verdict } from "#src/run/verdict.ts";
+import { err, ok } from "#src/base/result.ts";
+import type { SuiteResult } from "#src/verify/verify.ts";
+import type { ChangedFile } from "#src/workspace/workspace.ts";
+import { feedbackFor } from "../feedback.ts";
+import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import { type Baseline, traceSuite } from "./baseline.ts";
+import type { Collected } from "./collect.ts";
+import type { Prepared } from "./prepare.ts";
+import type { SetUp } from "./setup.ts";
+import type { Solved } from "./solve.ts";
+
+export interface Verified {
+  readonly verdict: Verdict;
+  /** The agent was sent back: this verdict is not the last word. */
+  readonly sentBack: boolean;
+}
+
+export async function verify(context: RunContext, step: StepContext): Promise<Outcome> {
+  const prepared = inputOf<Prepared>(step.inputs, "prepare");
+  const setUp = inputOf<SetUp>(step.inputs, "setup");
+  const solved = inputOf<Solved>(step.inputs, "solve");
+  const collected = inputOf<Collected>(step.inputs, "collect");
+  const { blob } = inputOf<Baseline>(step.inputs, "baseline");
+  await context.enter("verifying");
+  const protectedPath = firstProtected(collected.changes, prepared);
+  const stored = blob === null ? null : await context.blob(blob);
+  const verdict = await establish(context, {
+    prepared,
+    setUp,
+    baseline: stored === null ? null : (JSON.parse(stored) as SuiteResult),
+    treeId: collected.treeId,
+    changes: collected.changes,
+    signal: step.signal,
+    step: "verify",
+  });
+  if (step.signal.aborted) return { kind: "failed", code: "cancelled", message: "stopped", retry: true };
+  traceVerdict(context, verdict, "verify");
+  const feedback = feedbackFor(verdict, protectedPath);
+  const roundsLeft = solved.round < context.ports.operator.maxRounds;
+  if (feedback !== null && roundsLeft && solved.status === "done") {
+    await context.append({ type: "sent_back", round: solved.round + 1, feedback });
+    return { kind: "done", output: asJson({ verdict, sentBack: true } satisfies Verified) };
+  }
+  if (protectedPath !== null)
+    return {
+      kind: "failed",
+      code: "protected_path",
+      message: `The change touches ${protectedPath}, which is protected here. The operator can allow it with PROTECTED_EXCEPT; changing workflows also needs the app's permission for workflows.`,
+      retry: false,
+    };
+  return { kind: "done", output: asJson({ verdict, sentBack: false } satisfies Verified) };
+}
+
+function firstProtected(changes: readonly ChangedFile[], prepared: Prepared): string | null {
+  const { protectedPaths } = prepared.settings;
+  return changes.find((change) => protectingGlob(change.path, protectedPaths) !== null)?.path ?? null;
+}
+
+export interface Establishing {
+  readonly prepared: Pick<Prepared, "baseSha" | "detected">;
+  readonly setUp: SetUp;
+  readonly baseline: SuiteResult | null;
+  readonly treeId: string;
+  readonly changes: readonly ChangedFile[];
+  readonly signal: AbortSignal;
+  /** For the trace. */
+  readonly step: string;
+}
+
+/** The verdict on a tree over a base, in copies the agent never touched. */
+export async function establish(context: RunContext, work: Establishing): Promise<Verdict> {
+  const { ports, runId } = context;
+  const { workspaces, sandbox, operator } = ports;
+  const { baseSha } = work.prepared;
+  const repositoryId = context.request.repository.id;
+  const texts = await readTexts(context, work);
+  return ports.verifyPatch({
+    suite: work.prepared.detected.test,
+    setupFailed: work.setUp.failure,
+    baseline: work.baseline,
+    changes: work.changes,
+    baseText: (path) => texts.base.get(path) ?? null,
+    patchedText: (path) => texts.patched.get(path) ?? null,
+    copy: async (label, except) => {
+      const copy = await workspaces.copy(runId, work.setUp.directory, `${work.step}-${nameOf(label)}`);
+      if (!copy.ok) return err(copy.error.message);
+      const directory = copy.value;
+      const tree = { runId, repositoryId, directory, baseSha, treeId: work.treeId, except };
+      const applied = await workspaces.applyTree(tree);
+      return applied.ok ? ok(directory) : err(applied.error.message);
+    },
+    open: async (directory, label) => {
+      const reports = await workspaces.scratch(runId, `reports-${work.step}-${nameOf(label)}`);
+      const session = await sandbox.open({
+        runId,
+        phase: "verify",
+        workspace: directory,
+        mounts: [{ source: reports, target: "/reports", mode: "rw" }],
+        network: { kind: "none" },
+        limits: operator.limits,
+        env: {},
+      });
+      return session.ok ? ok({ session: session.value, reports }) : err(session.error.message);
+    },
+    timeoutMs: operator.suiteTimeoutMs,
+    signal: work.signal,
+    observe: (result) => traceSuite(context, result, work.step),
+  });
+}
+
+function nameOf(label: string): string {
+  return label.replaceAll(/[^a-z0-9]+/gi, "-").toLowerCase();
+}
+
+interface Texts {
+  readonly base: ReadonlyMap<string, string>;
+  readonly patched: ReadonlyMap<string, string>;
+}
+
+/** Both sides of every changed file, for the comparison of tests by their text. */
+async function readTexts(context: RunContext, work: Establishing): Promise<Texts> {
+  const { workspaces } = context.ports;
+  const repositoryId = context.request.repository.id;
+  const files = workspaces.files(repositoryId, work.prepared.baseSha);
+  const base = new Map<string, string>();
+  const patched = new Map<string, string>();
+  for (const { path, status } of work.changes) {
+    const before = status === "added" ? null : await files.read(path);
+    if (before !== null) base.set(path, Buffer.from(before).toString("utf8"));
+    const after =
+      status === "deleted" ? null : await workspaces.readTreeFile(context.runId, repositoryId, work.treeId, path);
+    if (after !== null) patched.set(path, Buffer.from(after).toString("utf8"));
+  }
+  return { base, patched };
+}
+
+export function traceVerdict(context: RunContext, verdict: Verdict, step: string): void {
+  context.trace.emit(
+    "verdict",
+    {
+      class: verdict.class,
+      reason: verdict.class === "unproven" ? verdict.reason : null,
+      fixed: verdict.evidence.fixed.map((proof) => proof.test),
+      newlyFailing: verdict.evidence.newlyFailing,
+      tampering: verdict.evidence.tampering.map((finding) => `${finding.kind} ${finding.path}`),
+    },
+    { step },
+  );
+}

@@ -1,0 +1,106 @@
+/** An embedded GitHub and our adapter to it, started for one test and gone after it. */
+
+import type { Clock } from "#src/base/clock.ts";
+import { systemIds } from "#src/base/ids.ts";
+import { silentLog } from "#src/base/log.ts";
+import { createRedactor, type Redactor } from "#src/base/redact.ts";
+import type { GitHub, GitHubApp, RepoName, TokenPhase } from "#src/github/github.ts";
+import { createGitHubApp } from "#src/github/octokit.ts";
+import { type AppKeys, createAppKeys } from "#src/github/sim/manifest.ts";
+import type { NewRepository } from "#src/github/sim/repository-controls.ts";
+import { type EmbeddedGitHub, startGitHub } from "#src/github/sim/server.ts";
+import { contractViolations, webhookViolations } from "#test/support/contract.ts";
+import { createManualClock, type ManualClock } from "#test/support/manual-clock.ts";
+import { tempDir } from "#test/support/temp-dir.ts";
+
+export const APP_ID = 4242;
+export const APP_SLUG = "agent-fix-test";
+export const WEBHOOK_SECRET = "a webhook secret for tests only";
+
+/** One pair for the process: making one takes a while. */
+let keys: AppKeys | null = null;
+
+export function appKeys(): AppKeys {
+  keys ??= createAppKeys();
+  return keys;
+}
+
+export interface GitHubRig {
+  readonly hub: EmbeddedGitHub;
+  readonly app: GitHubApp;
+  readonly redactor: Redactor;
+  readonly clock: ManualClock;
+  /** `acme/widget`: private, one commit, the app installed. */
+  readonly repo: RepoName;
+  readonly headSha: string;
+  readonly installation: number;
+  github(phase?: TokenPhase, signal?: AbortSignal): GitHub;
+  /** Breaches of GitHub's published contracts so far. */
+  violations(): readonly string[];
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface RigOptions {
+  readonly repository?: Partial<NewRepository>;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly tokenLifetimeMs?: number;
+  /** Default: a manual clock, also used by the embedded GitHub. */
+  readonly clock?: Clock;
+}
+
+/** Time stands still unless the test moves it. Webhooks go nowhere until the test sets an address. */
+export async function githubRig(options: RigOptions = {}): Promise<GitHubRig> {
+  const dir = await tempDir("github-");
+  const clock = createManualClock();
+  const time = options.clock ?? clock;
+  const { publicKey, privateKey } = appKeys();
+  const hub = await startGitHub({
+    dataDir: dir.path,
+    clock: time,
+    ids: systemIds,
+    app: {
+      id: APP_ID,
+      slug: APP_SLUG,
+      owner: "acme",
+      publicKey,
+      webhookSecret: WEBHOOK_SECRET,
+    },
+    ...(options.tokenLifetimeMs === undefined ? {} : { tokenLifetimeMs: options.tokenLifetimeMs }),
+  });
+  const created = await hub.createRepository({
+    owner: "acme",
+    name: "widget",
+    private: true,
+    files: { "README.md": "# widget\n", "src/add.js": "export const add = (a, b) => a - b;\n" },
+    ...options.repository,
+  });
+  const installation = hub.install({
+    repositories: [created.fullName],
+    ...(options.permissions === undefined ? {} : { permissions: options.permissions }),
+  });
+  const redactor = createRedactor();
+  const app = createGitHubApp({
+    appId: APP_ID,
+    privateKey,
+    baseUrl: hub.apiUrl,
+    clock: time,
+    redactor,
+    log: silentLog,
+  });
+  const repo = { owner: created.owner, name: created.name, id: created.id };
+  return {
+    hub,
+    app,
+    redactor,
+    clock,
+    repo,
+    headSha: created.headSha ?? "",
+    installation,
+    github: (phase = "write", signal) => app.repository(installation, repo, phase, signal),
+    violations: () => [...contractViolations(hub.calls()), ...webhookViolations(hub.webhooks.deliveries())],
+    [Symbol.asyncDispose]: async () => {
+      await hub.close();
+      await dir.remove();
+    },
+  };
+}

@@ -11,7 +11,7 @@ import { parseTap } from "./parse-tap.ts";
 import { readReports } from "./report-files.ts";
 import { parseReports, toCases } from "./reports.ts";
 import { runnerOf } from "./runners.ts";
-import type { RunSuite, SuiteResult, TestCase } from "./verify.ts";
+import type { DetectedSuite, RunSuite, SuiteResult, TestCase } from "./verify.ts";
 
 type Request = Parameters<RunSuite>[0];
 
@@ -177,12 +177,17 @@ async function run(request: Request, redact: Redact): Promise<SuiteResult> {
   };
 }
 
-function notStarted(request: Request, message: string): SuiteResult {
+/** The result of a suite that never got to run; `message` says why and becomes its output. */
+export function suiteNotStarted(
+  suite: DetectedSuite,
+  label: SuiteEvidence["label"],
+  message: string,
+): SuiteResult {
   return {
     evidence: {
-      label: request.label,
-      command: request.suite.command,
-      directory: request.suite.directory,
+      label,
+      command: suite.command,
+      directory: suite.directory,
       exitCode: null,
       stopped: "not_started",
       counts: { passed: 0, failed: 0, skipped: 0 },
@@ -202,7 +207,7 @@ export function createRunSuite(redact: Redact): RunSuite {
     try {
       return await run(request, redact);
     } catch (error) {
-      return notStarted(request, redact(`the suite could not be run: ${messageOf(error)}`));
+      return suiteNotStarted(request.suite, request.label, redact(`the suite could not be run: ${messageOf(error)}`));
     }
   };
 }

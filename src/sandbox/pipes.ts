@@ -1,0 +1,68 @@
+/**
+ * Real pipes for a command's output: Node's own are socket pairs, on which `> /dev/stdout` and `tee /dev/stderr` fail.
+ * They are named pipes made a few at a time, opened at both ends and unlinked before use.
+ */
+
+import { execFile } from "node:child_process";
+import { closeSync, constants, openSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Pipe {
+  /** Non-blocking end for the app. */
+  readonly readFd: number;
+  /** End for the command; the app closes it right after the start. */
+  readonly writeFd: number;
+}
+
+export interface Pipes {
+  /** A fresh pipe; rejects only when the directory is gone or full. */
+  take(): Promise<Pipe>;
+}
+
+const BATCH = 8;
+
+/** `directory` must exist and be closed to the sandbox's user. */
+export function createPipes(directory: string, mkfifo: string): Pipes {
+  const ready: string[] = [];
+  let made = 0;
+  let making: Promise<void> | null = null;
+
+  const make = async () => {
+    const paths = Array.from({ length: BATCH }, () => join(directory, `pipe-${made++}`));
+    // The command may open its standard output again by name, as another user than the one that made the pipe.
+    await run(mkfifo, ["-m", "622", ...paths]);
+    ready.push(...paths);
+  };
+  const refill = () => {
+    making ??= make().finally(() => {
+      making = null;
+    });
+    return making;
+  };
+
+  return {
+    take: async () => {
+      while (ready.length === 0) await refill();
+      const path = ready.shift() ?? "";
+      return open(path);
+    },
+  };
+}
+
+function open(path: string): Pipe {
+  const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const writeFd = openSync(path, constants.O_WRONLY);
+    unlinkSync(path);
+    return { readFd, writeFd };
+  } catch (error) {
+    closeSync(readFd);
+    throw error;
+  }
+}
+
+function run(file: string, args: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    execFile(file, args, { env: {} }, (error) => (error === null ? resolve() : reject(error)));
+  });
+}

@@ -1,0 +1,146 @@
+/** The sandbox policy as data: fixed places inside, the base environment, visible parts of /etc, sizes, registries. */
+
+/** Where things are inside the sandbox. */
+export const INSIDE = {
+  workspace: "/workspace",
+  home: "/home/agent",
+  tmp: "/tmp",
+  user: "agent",
+  uid: 1000,
+  gid: 1000,
+  hostname: "sandbox",
+  /** Socket of the proxy outside; only in sessions that have a network. */
+  proxySocket: "/run/agent-fix/proxy.sock",
+  /** Loopback port at which programs find that proxy. */
+  proxyPort: 3128,
+  /** Certificates named by the host's registry settings. */
+  caBundle: "/run/agent-fix/ca.pem",
+  /** The app's own Node, shown when the host has no other. */
+  nodeDirectory: "/opt/node",
+  /** Programs the app brings along (ripgrep). */
+  toolDirectory: "/opt/agent-fix/bin",
+} as const;
+
+/** Targets that a caller may not mount on or below: the sandbox's own, and places whose content hostile code controls. */
+export const RESERVED_TARGETS = [
+  INSIDE.workspace,
+  "/home",
+  "/tmp",
+  "/proc",
+  "/dev",
+  "/usr",
+  "/etc",
+  "/bin",
+  "/sbin",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/run",
+  "/var",
+  "/opt/node",
+  "/opt/agent-fix",
+] as const;
+
+/**
+ * The whole environment of a command, before what the session adds. No terminal, pager, editor or prompt can wait for
+ * a person, and `CI` is `true` as text (test runners leave their watch modes by it).
+ */
+export const BASE_ENV: Readonly<Record<string, string>> = {
+  LANG: "C.UTF-8",
+  TERM: "dumb",
+  CI: "true",
+  PAGER: "cat",
+  GIT_PAGER: "cat",
+  MANPAGER: "cat",
+  EDITOR: "true",
+  VISUAL: "true",
+  GIT_EDITOR: "true",
+  GIT_SEQUENCE_EDITOR: "true",
+  GIT_TERMINAL_PROMPT: "0",
+  GCM_INTERACTIVE: "never",
+  DEBIAN_FRONTEND: "noninteractive",
+  npm_config_yes: "true",
+  npm_config_update_notifier: "false",
+  npm_config_fund: "false",
+  npm_config_audit: "false",
+  PIP_NO_INPUT: "1",
+  PIP_DISABLE_PIP_VERSION_CHECK: "1",
+  PYTHONDONTWRITEBYTECODE: "1",
+  RUSTUP_AUTO_INSTALL: "0",
+  GOTOOLCHAIN: "local",
+};
+
+/** Entries of the host's /etc that programs need and that hold nothing private; a trailing `*` stands for any ending. */
+export const ETC_VISIBLE: readonly string[] = [
+  "ld.so.cache",
+  "ld.so.conf",
+  "ld.so.conf.d",
+  "alternatives",
+  "ssl/certs",
+  "ssl/openssl.cnf",
+  "ca-certificates",
+  "ca-certificates.conf",
+  "pki/tls/certs",
+  "pki/ca-trust",
+  "crypto-policies",
+  "localtime",
+  "timezone",
+  "mime.types",
+  "services",
+  "protocols",
+  "os-release",
+  "debian_version",
+  "magic",
+  "fonts",
+  "java-*",
+  "maven",
+  "php",
+  "perl",
+];
+
+/** Stand-ins for files of /etc that name the host's users or network. There is no resolv.conf: names are not resolved inside. */
+export const ETC_STUBS: Readonly<Record<string, string>> = {
+  passwd: `root:x:0:0:root:/root:/usr/sbin/nologin\n${INSIDE.user}:x:${INSIDE.uid}:${INSIDE.gid}:agent:${INSIDE.home}:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
+  group: `root:x:0:\n${INSIDE.user}:x:${INSIDE.gid}:\nnogroup:x:65534:\n`,
+  hosts: `127.0.0.1 localhost ${INSIDE.hostname}\n::1 localhost ip6-localhost ip6-loopback\n`,
+  "nsswitch.conf":
+    "passwd: files\ngroup: files\nshadow: files\nhosts: files\nservices: files\nprotocols: files\n",
+  hostname: `${INSIDE.hostname}\n`,
+};
+
+/** Bytes of /dev/shm: counts as memory, so it is small and fixed. */
+export const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
+
+/** The unprivileged user that commands run as when the app is root. Outside the range distributions give to people and services. */
+export const DEFAULT_UID = 61_000;
+
+/** Hosts that set-up may reach unless the operator says otherwise, by stack. */
+export const DEFAULT_REGISTRIES: Readonly<Record<string, readonly string[]>> = {
+  javascript: ["registry.npmjs.org", "registry.yarnpkg.com"],
+  python: ["pypi.org", "files.pythonhosted.org"],
+  rust: ["index.crates.io", "static.crates.io", "crates.io"],
+  go: ["proxy.golang.org", "sum.golang.org"],
+  java: ["repo.maven.apache.org", "repo1.maven.org", "plugins.gradle.org", "services.gradle.org"],
+  ruby: ["rubygems.org", "index.rubygems.org"],
+  php: ["packagist.org", "repo.packagist.org"],
+  dotnet: ["api.nuget.org"],
+};
+
+/** Environment of a session with a network: every common client is pointed at the forwarder on loopback. */
+export function proxyEnv(loopbackIsListed: boolean): Record<string, string> {
+  const proxy = `http://127.0.0.1:${INSIDE.proxyPort}`;
+  const direct = loopbackIsListed ? "" : "localhost,127.0.0.1,::1";
+  return {
+    http_proxy: proxy,
+    https_proxy: proxy,
+    HTTP_PROXY: proxy,
+    HTTPS_PROXY: proxy,
+    no_proxy: direct,
+    NO_PROXY: direct,
+    npm_config_proxy: proxy,
+    npm_config_https_proxy: proxy,
+    npm_config_noproxy: direct,
+    CARGO_HTTP_PROXY: proxy,
+    JAVA_TOOL_OPTIONS: `-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=${INSIDE.proxyPort} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=${INSIDE.proxyPort}`,
+  };
+}

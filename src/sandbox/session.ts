@@ -1,0 +1,162 @@
+/** One bubblewrap session: each exec is a process tree of its own that is dead when the call returns. */
+
+import type { Clock } from "#src/base/clock.ts";
+import type { Log } from "#src/base/log.ts";
+import { messageOf } from "#src/base/result.ts";
+import { bwrapArgv, type Plan } from "#src/sandbox/argv.ts";
+import { NOTHING } from "#src/sandbox/capture.ts";
+import type { Holder } from "#src/sandbox/holder.ts";
+import { type Drop, launchArgv, type Programs } from "#src/sandbox/launch.ts";
+import type { Limiter } from "#src/sandbox/limits.ts";
+import type { Pipes } from "#src/sandbox/pipes.ts";
+import { INSIDE } from "#src/sandbox/policy.ts";
+import { carries, isAlive, killProcess, waitForDeath, withArgument } from "#src/sandbox/processes.ts";
+import { type KillReason, type RawResult, type Running, startCommand } from "#src/sandbox/run-command.ts";
+import type { ExecEnd, ExecRequest, ExecResult, Limits, Session } from "#src/sandbox/sandbox.ts";
+import { explainStartFailure } from "#src/sandbox/start-failure.ts";
+import { createWatch } from "#src/sandbox/watch.ts";
+
+export interface SessionParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly programs: Programs;
+  readonly plan: Plan;
+  readonly limiter: Limiter;
+  readonly limits: Limits;
+  readonly pipes: Pipes;
+  readonly inherited: readonly number[];
+  /** Directory closed to the sandbox. */
+  readonly io: string;
+  /** Host directories that commands can write. */
+  readonly writable: readonly string[];
+  readonly holder: Holder | null;
+  readonly drop: Drop | null;
+  /** Start of the marker that this session's processes carry. */
+  readonly marker: string;
+  /** Gives back everything `open` made. */
+  readonly dispose: () => Promise<void>;
+}
+
+/** How long the kernel may take to end a killed pid namespace. */
+const DEATH_MS = 5_000;
+
+export function createSession(parts: SessionParts): Session {
+  const running = new Set<Running>();
+  const killAll = (reason: KillReason) => {
+    for (const command of running) command.kill(reason);
+  };
+  const watch = createWatch({
+    clock: parts.clock,
+    directories: parts.writable,
+    diskBytes: parts.limits.diskBytes,
+    memoryBytes: parts.limiter.memoryIsBounded ? null : parts.limits.memoryBytes,
+    roots: () => [...running].flatMap((command) => childPid(command.status()) ?? []),
+    du: parts.programs.du,
+    onBreach: killAll,
+    onProblem: (error) =>
+      parts.log.warn({ error: messageOf(error) }, "the sandbox's use could not be measured"),
+  });
+  let commands = 0;
+  let closing: Promise<void> | null = null;
+
+  const exec = async (request: ExecRequest): Promise<ExecResult> => {
+    const refusal = refusalOf(request, closing !== null, parts.holder);
+    if (refusal !== null) return notStarted(refusal);
+    const marker = `${parts.marker}.${commands++}`;
+    const killsBefore = await parts.limiter.memoryKills();
+    const command = start(parts, request, marker);
+    running.add(command);
+    watch.started();
+    if (closing !== null) command.kill("cancelled");
+    const raw = await command.result;
+    running.delete(command);
+    watch.ended();
+    const outOfMemory = (await parts.limiter.memoryKills()) > killsBefore;
+    return {
+      end: endOf(raw, outOfMemory),
+      stdout: raw.stdout,
+      stderr: raw.stderr,
+      durationMs: raw.durationMs,
+    };
+  };
+
+  return {
+    exec: (request) => exec(request).catch((error: unknown) => notStarted(messageOf(error))),
+    close: () => {
+      closing ??= (async () => {
+        killAll("cancelled");
+        await Promise.all([...running].map((command) => command.result));
+        await parts.dispose();
+      })().catch((error: unknown) =>
+        parts.log.error(
+          { error: messageOf(error) },
+          "a sandbox session left something behind; the next start sweeps it",
+        ),
+      );
+      return closing;
+    },
+    enforcement: parts.limiter.enforcement,
+  };
+}
+
+function start(parts: SessionParts, request: ExecRequest, marker: string): Running {
+  const cwd = request.cwd ?? INSIDE.workspace;
+  const inner = bwrapArgv(parts.plan, { argv: request.argv, cwd, env: request.env ?? {}, marker });
+  const argv = launchArgv(parts.programs, parts.limiter.procsFiles, parts.drop, inner);
+  // bubblewrap's own environment can be read inside through /proc/1/environ: it has none.
+  const launch = { argv, env: {}, cwd: "/", statusFd: true };
+  return startCommand(launch, request, {
+    clock: parts.clock,
+    pipes: parts.pipes,
+    directory: parts.io,
+    inherited: parts.inherited,
+    onKill: () => undefined,
+    afterExit: async (_, status, killed) => {
+      const strays = await leftOf(status, killed, marker);
+      for (const pid of strays) if (await carries(pid, marker)) killProcess(pid);
+      for (const pid of strays) {
+        if (await waitForDeath(pid, DEATH_MS, parts.clock)) continue;
+        parts.log.error({ pid }, "a process of a sandbox could not be killed; the kernel holds it");
+      }
+    },
+  });
+}
+
+/** bubblewrap ends before its pid namespace does, and if killed early it has not said yet which process that is. */
+async function leftOf(status: string, killed: boolean, marker: string): Promise<readonly number[]> {
+  const pid = childPid(status);
+  if (pid !== null) return (await isAlive(pid)) ? [pid] : [];
+  return killed ? withArgument(marker) : [];
+}
+
+function refusalOf(request: ExecRequest, closed: boolean, holder: Holder | null): string | null {
+  if (closed) return "the session is closed";
+  if (request.argv.length === 0) return "no program was given";
+  if (holder !== null && !holder.isAlive()) return "the session's mount namespace is gone";
+  return null;
+}
+
+function notStarted(message: string): ExecResult {
+  return { end: { kind: "not_started", message }, stdout: NOTHING, stderr: NOTHING, durationMs: 0 };
+}
+
+/** Host pid of the first process in the sandbox; null while bubblewrap has not told. */
+export function childPid(status: string): number | null {
+  const pid = /"child-pid": (\d+)/.exec(status)?.[1];
+  return pid === undefined ? null : Number(pid);
+}
+
+/** A file grew beyond the limit per file: 128 + SIGXFSZ, which nothing else here sends. */
+const FILE_TOO_LARGE = 153;
+
+/** What happened, from what bubblewrap reported. Only an `exit-code` line proves that the command was started. */
+export function endOf(raw: RawResult, outOfMemory: boolean): ExecEnd {
+  if (raw.killed !== null) return { kind: "killed", reason: raw.killed };
+  if (raw.spawnError !== null) return { kind: "not_started", message: raw.spawnError };
+  const reported = /"exit-code": (\d+)/.exec(raw.status)?.[1];
+  const code = reported === undefined ? null : Number(reported);
+  if (outOfMemory && code !== 0) return { kind: "killed", reason: "memory" };
+  if (code === FILE_TOO_LARGE) return { kind: "killed", reason: "disk" };
+  if (code !== null) return { kind: "exited", code };
+  return { kind: "not_started", message: explainStartFailure(`${raw.stderr.head}${raw.stderr.tail}`) };
+}

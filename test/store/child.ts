@@ -30,9 +30,9 @@ async function contend(store: Store, runId: string, worker: string, rounds: numb
   for (let done = 0; done < rounds; ) {
     const lease = await store.claim(runId, worker, 60_000);
     if (lease === null) continue;
-    const by = `${worker}:${lease.fence}`;
-    for (const type of ["label_removed", "issue_closed"] as const) {
-      const appended = await store.append(lease, [{ type, by }], HEAD);
+    for (const moment of ["begin", "end"]) {
+      const event = { type: "issue_closed", by: `${moment} ${worker} ${lease.fence}` } as const;
+      const appended = await store.append(lease, [event], HEAD);
       if (!appended.ok) throw new Error(appended.error);
     }
     await store.release(lease);

@@ -7,13 +7,13 @@ import type { Log } from "#src/base/log.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import { createAssembler } from "./assemble.ts";
 import { type ProviderError, type Trouble, troubleFromProvider } from "./failures.ts";
-import type { Message, Model, ModelFailure, ModelRequest } from "./model.ts";
+import type { Model, ModelFailure, ModelRequest } from "./model.ts";
 import { initialQuirks, type Quirks, repairFor } from "./quirks.ts";
 import { type BodyEnd, readReply } from "./reply-stream.ts";
 import { DEFAULT_RETRY, type RetryPolicy, type StreamedEvent, type TryEnd, withRetries } from "./retry.ts";
 import { createStallWatch, type StallWatch } from "./stall-watch.ts";
 import { createClient, describeNetworkError, refusalIn } from "./transport.ts";
-import { requestBody, type WireBody } from "./wire.ts";
+import { callIdsIn, requestBody, type WireBody } from "./wire.ts";
 
 export interface OpenAiChatOptions {
   /** Up to and including the version, e.g. `https://api.openai.com/v1`. */
@@ -183,10 +183,4 @@ function badEnding(end: Exclude<BodyEnd, { type: "reply" | "error" }>, idleTimeo
     case "aborted":
       return { ...passing("cancelled", "The request was aborted"), retryable: false };
   }
-}
-
-function callIdsIn(messages: readonly Message[]): ReadonlySet<string> {
-  return new Set(
-    messages.flatMap((message) => (message.role === "assistant" ? message.calls.map((call) => call.id) : [])),
-  );
 }

@@ -92,7 +92,7 @@ export async function* withRetries(
 }
 
 /** False when the wait was cut short by the signal. */
-async function waited(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
+export async function waited(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await clock.sleep(ms, signal);
     return true;

@@ -3,8 +3,9 @@
 import { type Clock, systemClock } from "#src/base/clock.ts";
 import { type SettledArguments, settleArguments } from "./call-arguments.ts";
 import type { Model, ModelEvent, ModelFailure, ModelRequest, Reply, ToolCall, Usage } from "./model.ts";
-import { cancelled } from "./retry.ts";
+import { cancelled, waited } from "./retry.ts";
 import { UNKNOWN_USAGE } from "./usage.ts";
+import { callIdsIn } from "./wire.ts";
 
 export interface ScriptedCall {
   readonly name: string;
@@ -92,11 +93,7 @@ async function* play(turn: ScriptedTurn, { request, clock, mintId }: Stage): Asy
 }
 
 function replyOf(turn: ScriptedTurn, request: ModelRequest, mintId: () => string): Reply {
-  const taken = new Set(
-    request.messages.flatMap((message) =>
-      message.role === "assistant" ? message.calls.map((call) => call.id) : [],
-    ),
-  );
+  const taken = new Set(callIdsIn(request.messages));
   const calls = (turn.calls ?? []).map((call): ToolCall => {
     let id = call.id ?? mintId();
     while (taken.has(id)) id = mintId();
@@ -125,15 +122,6 @@ function endOfScript(turn: number): ScriptedTurn {
 /** Words with their following space, so that consumers see text arrive in several events. */
 function inPieces(text: string): readonly string[] {
   return text.match(/\S*\s*/g)?.filter((piece) => piece !== "") ?? [];
-}
-
-async function waited(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await clock.sleep(ms, signal);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -78,3 +78,10 @@ function wireTool(tool: ToolSpec): Readonly<Record<string, unknown>> {
     function: { name: tool.name, description: tool.description, parameters: tool.parameters },
   };
 }
+
+/** Ids of all calls in a transcript: a new reply must use none of them again. */
+export function callIdsIn(messages: readonly Message[]): ReadonlySet<string> {
+  return new Set(
+    messages.flatMap((message) => (message.role === "assistant" ? message.calls.map((call) => call.id) : [])),
+  );
+}

@@ -1,0 +1,45 @@
+/** The chat adapter as the tests set it up: a clock moved by hand or one that does not wait, repeatable ids, no log. */
+
+import type { Clock } from "#src/base/clock.ts";
+import type { Ids } from "#src/base/ids.ts";
+import { silentLog } from "#src/base/log.ts";
+import { createRedactor } from "#src/base/redact.ts";
+import type { Model } from "#src/model/model.ts";
+import { createOpenAiChat, type OpenAiChatOptions } from "#src/model/openai-chat.ts";
+
+export function countingIds(): Ids {
+  let count = 0;
+  return {
+    runId: () => "run",
+    hex: (bytes) => "0".repeat(bytes * 2),
+    callId: () => `minted${String(++count).padStart(3, "0")}`,
+    chance: () => 0,
+  };
+}
+
+/** Notes every wait and ends it at once; timers never fire. */
+export function impatientClock(): Clock & { readonly waits: readonly number[] } {
+  const waits: number[] = [];
+  return {
+    waits,
+    now: () => Date.UTC(2025, 0, 1),
+    timer: () => () => undefined,
+    sleep: async (ms, signal) => {
+      signal?.throwIfAborted();
+      waits.push(ms);
+    },
+  };
+}
+
+export function chatAdapter(baseUrl: string, options: Partial<OpenAiChatOptions> = {}): Model {
+  return createOpenAiChat({
+    baseUrl,
+    apiKey: "key-for-tests-only",
+    modelId: "test-model",
+    clock: impatientClock(),
+    ids: countingIds(),
+    redactor: createRedactor(),
+    log: silentLog,
+    ...options,
+  });
+}

@@ -55,9 +55,11 @@ export function webhookViolations(deliveries: readonly Delivery[]): readonly str
   );
 }
 
-function createAjv(): Ajv {
-  const ajv = new Ajv({ strict: false, allErrors: true, coerceTypes: false });
+function createAjv(coerceTypes: false | "array" = false): Ajv {
+  const ajv = new Ajv({ strict: false, coerceTypes });
   addFormats(ajv);
+  // GitHub's own format for `owner/name`.
+  ajv.addFormat("repo.nwo", /^[^/]+\/[^/]+$/);
   return ajv;
 }
 
@@ -66,9 +68,8 @@ function createRestChecker(): RestChecker {
   const contract: Contract = JSON.parse(readFileSync(file, "utf8"));
   const ajv = createAjv().addSchema({ $id: "gh", ...contract });
   // Addresses and query texts are numbers and booleans only by their spelling.
-  const lenient = new Ajv({ strict: false, coerceTypes: "array" });
-  addFormats(lenient);
-  lenient.addSchema({ $id: "gh", ...contract });
+  const lenient = createAjv("array").addSchema({ $id: "gh", ...contract });
+  const compiled = new Map<string, ValidateFunction>();
   const at = (...path: readonly string[]) =>
     `gh#/${path
       .map((part) => part.replaceAll("~", "~0").replaceAll("/", "~1"))
@@ -82,10 +83,10 @@ function createRestChecker(): RestChecker {
     const parameters = operation.parameters.flatMap((parameter, index) => {
       const value = given[parameter.name];
       if (value === undefined) return parameter.required ? [`${parameter.name} is missing`] : [];
-      const validate = lenient.compile({
-        type: "object",
-        properties: { value: { $ref: at("operations", key, "parameters", String(index), "schema") } },
-      });
+      const place = at("operations", key, "parameters", String(index), "schema");
+      const validate =
+        compiled.get(place) ?? lenient.compile({ type: "object", properties: { value: { $ref: place } } });
+      compiled.set(place, validate);
       return errorsOf(validate, { value }, `parameter ${parameter.name}`);
     });
     return [...unknown.map((name) => `unknown query parameter ${name}`), ...parameters];

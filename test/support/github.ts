@@ -6,6 +6,7 @@ import { silentLog } from "#src/base/log.ts";
 import { createRedactor, type Redactor } from "#src/base/redact.ts";
 import type { GitHub, GitHubApp, RepoName, TokenPhase } from "#src/github/github.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
+import type { Exchange } from "#src/github/sim/exchanges.ts";
 import { type AppKeys, createAppKeys } from "#src/github/sim/manifest.ts";
 import type { NewRepository } from "#src/github/sim/repository-controls.ts";
 import { type EmbeddedGitHub, startGitHub } from "#src/github/sim/server.ts";
@@ -35,6 +36,10 @@ export interface GitHubRig {
   readonly headSha: string;
   readonly installation: number;
   github(phase?: TokenPhase, signal?: AbortSignal): GitHub;
+  /** Resolves with the next REST exchange: how a test waits until a request has arrived. */
+  nextExchange(): Promise<Exchange>;
+  /** Waits asked for so far, in ms, when `impatient`. */
+  readonly slept: readonly number[];
   /** Breaches of GitHub's published contracts so far. */
   violations(): readonly string[];
   [Symbol.asyncDispose](): Promise<void>;
@@ -44,20 +49,32 @@ export interface RigOptions {
   readonly repository?: Partial<NewRepository>;
   readonly permissions?: Readonly<Record<string, string>>;
   readonly tokenLifetimeMs?: number;
-  /** Default: a manual clock, also used by the embedded GitHub. */
-  readonly clock?: Clock;
+  /** The adapter's waits pass at once, moving the clock by as much; else they last until the test moves it. */
+  readonly impatient?: boolean;
 }
 
 /** Time stands still unless the test moves it. Webhooks go nowhere until the test sets an address. */
 export async function githubRig(options: RigOptions = {}): Promise<GitHubRig> {
   const dir = await tempDir("github-");
   const clock = createManualClock();
-  const time = options.clock ?? clock;
+  const slept: number[] = [];
+  const impatient: Clock = {
+    ...clock,
+    sleep: async (ms, signal) => {
+      signal?.throwIfAborted();
+      slept.push(ms);
+      await clock.advance(ms);
+    },
+  };
+  const waiting: ((exchange: Exchange) => void)[] = [];
   const { publicKey, privateKey } = appKeys();
   const hub = await startGitHub({
     dataDir: dir.path,
-    clock: time,
+    clock,
     ids: systemIds,
+    onExchange: (exchange) => {
+      for (const tell of waiting.splice(0)) tell(exchange);
+    },
     app: {
       id: APP_ID,
       slug: APP_SLUG,
@@ -83,7 +100,7 @@ export async function githubRig(options: RigOptions = {}): Promise<GitHubRig> {
     appId: APP_ID,
     privateKey,
     baseUrl: hub.apiUrl,
-    clock: time,
+    clock: options.impatient === true ? impatient : clock,
     redactor,
     log: silentLog,
   });
@@ -97,6 +114,8 @@ export async function githubRig(options: RigOptions = {}): Promise<GitHubRig> {
     headSha: created.headSha ?? "",
     installation,
     github: (phase = "write", signal) => app.repository(installation, repo, phase, signal),
+    nextExchange: () => new Promise((resolve) => waiting.push(resolve)),
+    slept,
     violations: () => [...contractViolations(hub.calls()), ...webhookViolations(hub.webhooks.deliveries())],
     [Symbol.asyncDispose]: async () => {
       await hub.close();

@@ -24,7 +24,7 @@ const REPOSITORY_HEAD = `## Repository file
 \`.github/agent-fix.yml\`, read from the default branch at the commit a run starts from; what the agent changes in it has no
 effect on the run. Every key is optional. A repository can only tighten what the operator allows. Keys that are not
 listed here have no effect and are named in the plan; a wrong value ends the run with a comment that lists them all.
-YAML aliases are refused, and so is a file of more than 65,536 characters.
+YAML aliases are refused, and so is a file of more than 32,768 characters.
 
 | key | what it does, and how it merges |
 | --- | --- |

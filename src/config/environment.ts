@@ -39,7 +39,7 @@ export function loadEnv(env: Environment, purpose: Purpose = "server"): Result<C
   const values = readValues(texts, findings);
   reportUnsupported(texts, findings);
   const github = readGitHub(values, texts, purpose, findings);
-  const setUpMode = purpose === "server" && github.credentials === null;
+  const setUpMode = purpose === "server" && hasCredentials(Object.fromEntries(texts)) === "none";
   const model = readModel(values, texts, setUpMode, findings);
   warnAboutSandbox(values, findings);
   if (findings.problems.length > 0) return err(findings.problems);

@@ -8,7 +8,15 @@ import { REPOSITORY_FILE, type RepositoryFile } from "./repository-schema.ts";
 export const REPOSITORY_FILE_PATH = ".github/agent-fix.yml";
 
 /** A settings file larger than this is none. */
-const MAX_CHARACTERS = 65_536;
+const MAX_CHARACTERS = 32_768;
+/** A reader needs the first mistakes, not hundreds that follow from one. */
+const MAX_YAML_ERRORS = 3;
+const TOO_DEEP = "not YAML that can be read: it is nested too deeply";
+/** Brackets inside brackets, counting those in texts. */
+const MAX_DEPTH = 100;
+const COMPACT_NESTING = /^\s*(?:[-?] +){40}/m;
+/** What YAML forbids outside of escapes. */
+const CONTROL_CHARACTERS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/;
 
 /** What the operator allows, from the configuration. */
 export interface OperatorLimits {
@@ -69,6 +77,9 @@ export function parseRepositoryFile(text: string): Result<ParsedRepositoryFile, 
   if (text.length > MAX_CHARACTERS) {
     return err([`the file has ${text.length} characters; at most ${MAX_CHARACTERS} are read, so shorten it`]);
   }
+  if (CONTROL_CHARACTERS.test(text))
+    return err(["the file holds control characters; save it as plain text (UTF-8)"]);
+  if (isTooDeep(text)) return err([TOO_DEEP]);
   const yaml = readYaml(text);
   if (!yaml.ok) return yaml;
   const { value, lineOf } = yaml.value;
@@ -137,8 +148,7 @@ function readYaml(text: string): Result<{ value: unknown; lineOf: LineOf }, read
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: true, version: "1.2" });
     const broken = [...document.errors, ...document.warnings];
-    if (broken.length > 0)
-      return err(broken.map((one) => `not YAML that can be read: ${firstLine(one.message)}`));
+    if (broken.length > 0) return err(broken.slice(0, MAX_YAML_ERRORS).map((one) => notYaml(one.message)));
     // No alias is needed in a file of settings, and a handful of them can grow without bound.
     const value: unknown = document.toJS({ maxAliasCount: 0 });
     const lineOf: LineOf = (path) => {
@@ -149,9 +159,7 @@ function readYaml(text: string): Result<{ value: unknown; lineOf: LineOf }, read
     return ok({ value, lineOf });
   } catch (error) {
     // Too deep a nesting overflows the reader's stack, and an alias is refused with an exception.
-    return err([
-      `not YAML that can be read: ${firstLine(messageOf(error))}; use plain values without aliases`,
-    ]);
+    return err([notYaml(messageOf(error))]);
   }
 }
 
@@ -184,6 +192,19 @@ function quote(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
-function firstLine(text: string): string {
-  return (text.split("\n")[0] ?? "").replace(/:$/, "");
+/** The YAML reader takes seconds to find this out by itself. Block nesting is bounded by the file's size, except in one line. */
+function isTooDeep(text: string): boolean {
+  if (COMPACT_NESTING.test(text)) return true;
+  let depth = 0;
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    depth = Math.max(0, depth + (bracket === "[" || bracket === "{" ? 1 : -1));
+    if (depth > MAX_DEPTH) return true;
+  }
+  return false;
+}
+
+function notYaml(message: string): string {
+  if (/call stack|stack overflow/i.test(message)) return TOO_DEEP;
+  if (/alias/i.test(message)) return "not YAML that can be read: aliases are not taken; write the value out";
+  return `not YAML that can be read: ${(message.split("\n")[0] ?? "").replace(/:$/, "")}`;
 }

@@ -1,6 +1,7 @@
 /** The keys of `.github/agent-fix.yml`: their readers, and the words that explain each and how it merges with the operator's settings. */
 
 import { z } from "zod";
+import { globProblem } from "./glob.ts";
 
 const MAX_COMMAND = 4_000;
 const MAX_INSTRUCTIONS = 20_000;
@@ -38,11 +39,10 @@ const branch = z
     "must be a branch name that git allows, without refs/heads/",
   );
 
-const glob = z
-  .string(wanted("a glob"))
-  .min(1, "must not be empty")
-  .max(200, "must have at most 200 characters")
-  .refine((text) => !text.startsWith("!"), "must not start with !: a repository can only protect more");
+const glob = z.string(wanted("a glob")).superRefine((text, context) => {
+  const message = globProblem(text);
+  if (message !== null) context.addIssue({ code: "custom", message });
+});
 
 const amount = (what: string, max: number) =>
   z

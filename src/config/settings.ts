@@ -1,6 +1,7 @@
 /** Every environment variable the program reads: its reader, its default, and the words that explain it. */
 
 import { z } from "zod";
+import { globProblem } from "./glob.ts";
 import { address, dollars, flag, hostAndPort, hostNames, list, logins, oneOf, whole } from "./text-values.ts";
 
 export interface Setting<Value = unknown> {
@@ -269,7 +270,10 @@ const SANDBOX = {
       "Globs that are taken out of the default protected paths, separated by commas (so without braces). What a repository's file protects stays protected.",
     remedy: "List globs such as .github/ISSUE_TEMPLATE/**, or leave it unset.",
     fallback: null,
-    read: list,
+    read: list.refine(
+      (globs) => globs.every((glob) => globProblem(glob) === null),
+      "must list globs made of text, *, ? and **",
+    ),
   },
 } as const satisfies Record<string, Setting>;
 

@@ -397,23 +397,3 @@ test("nothing that a provider sends makes the assembler throw", () => {
     folded.end(true);
   }
 });
-
-test("five megabytes in pieces of three bytes take time in proportion to their size", () => {
-  const time = (bytes: number) => {
-    const folded = assembler();
-    folded.add(callDelta({ index: 0, id: "c", ...fn("write", '{"content":"') }));
-    const piece = callDelta({ index: 0, ...fn(undefined, "abc") });
-    const started = performance.now();
-    for (let sent = 0; sent < bytes; sent += 3) folded.add(piece);
-    folded.add(callDelta({ index: 0, ...fn(undefined, '"}') }));
-    folded.add(delta({}, "tool_calls"));
-    const end = folded.end(true);
-    const took = performance.now() - started;
-    assert.ok(end.ok && end.value.calls[0]?.malformed === undefined);
-    assert.ok((end.value.calls[0]?.arguments.length ?? 0) >= bytes);
-    return took;
-  };
-  time(500_000);
-  const ratio = time(5_000_000) / Math.max(1, time(500_000));
-  assert.ok(ratio < 40, `ten times the size took ${ratio.toFixed(1)} times as long`);
-});

@@ -32,6 +32,8 @@ export interface WireServer {
   readonly exchanges: readonly WireExchange[];
   /** The bodies of all requests so far. */
   bodies(): readonly Readonly<Record<string, unknown>>[];
+  /** The `messages` of the request with this number, from 1. */
+  messages(n: number): readonly Readonly<Record<string, unknown>>[];
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -51,6 +53,7 @@ export async function startWireServer(...handlers: readonly WireHandler[]): Prom
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     exchanges,
     bodies: () => exchanges.map((exchange) => exchange.body),
+    messages: (n) => exchanges[n - 1]?.body.messages as readonly Readonly<Record<string, unknown>>[],
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

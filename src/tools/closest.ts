@@ -76,13 +76,21 @@ export function findClosest(text: string, old: string): Closest | null {
   };
 }
 
+const LEAST_NAME_LIKENESS = 0.5;
+
+/** Pairs and single characters: two letters changed round in a short name leave no pair alike. */
+function pieces(name: string): Set<string> {
+  const lower = name.toLowerCase();
+  return new Set([...pairs(lower), ...lower]);
+}
+
 /** The few names most like a missing one, best first. */
 export function nearestNames(wanted: string, names: readonly string[]): readonly string[] {
-  const target = pairs(wanted.toLowerCase());
+  const target = pieces(wanted);
   return names
     .slice(0, 5_000)
-    .map((name) => ({ name, score: likeness(target, pairs(name.toLowerCase())) }))
-    .filter(({ score }) => score > LEAST_LIKENESS)
+    .map((name) => ({ name, score: likeness(target, pieces(name)) }))
+    .filter(({ score }) => score > LEAST_NAME_LIKENESS)
     .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))
     .slice(0, 5)
     .map(({ name }) => name);

@@ -90,7 +90,7 @@ function isPatternFault(ran: Ran): boolean {
 
 export function searchTool(session: Session, files: Files): Tool<Args> {
   const look = (args: Args, path: string, kind: "regex" | "literal", signal: AbortSignal) =>
-    runScript(session, SCRIPT, [args.pattern, `./${path}`, args.glob ?? "", kind], {
+    runScript(session, SCRIPT, [args.pattern, path === "." ? path : `./${path}`, args.glob ?? "", kind], {
       outputBytes: OUTPUT_BYTES,
       signal,
     });

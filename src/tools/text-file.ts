@@ -38,7 +38,8 @@ export async function decodeFile(bytes: Buffer): Promise<Decoded> {
   const text = decodeUtf8(body);
   if (text?.includes("\0")) return { kind: "binary", what: "a binary file" };
   if (text !== null) return { kind: "text", file: { text, mark, encoding: "utf8" } };
-  if (await isBinaryFile(bytes, { size: bytes.length })) return { kind: "binary", what: "a binary file" };
+  if (bytes.includes(0) || (await isBinaryFile(bytes, { size: bytes.length, encoding: "latin1" })))
+    return { kind: "binary", what: "a binary file" };
   return { kind: "text", file: { text: body.toString("latin1"), mark, encoding: "latin1" } };
 }
 

@@ -35,7 +35,10 @@ function line(entry: z.infer<typeof item>): string {
   if (typeof entry === "string")
     return /^\[[ x~]\]/.test(entry) ? headOf(entry, ITEM_CHARS) : `[ ] ${headOf(entry, ITEM_CHARS)}`;
   const text = entry.text ?? entry.content ?? entry.title ?? "(no text)";
-  const mark = entry.done === true || entry.done === "true" ? "[x]" : (MARKS[entry.status?.toLowerCase() ?? ""] ?? "[ ]");
+  const mark =
+    entry.done === true || entry.done === "true"
+      ? "[x]"
+      : (MARKS[entry.status?.toLowerCase() ?? ""] ?? "[ ]");
   return `${mark} ${headOf(text, ITEM_CHARS)}`;
 }
 

@@ -8,7 +8,7 @@ import type { Message } from "#src/model/model.ts";
 const user = (content: string): Message => ({ role: "user", content });
 
 test("dense scripts count one token a character, code about one for 2.8", () => {
-  assert.equal(estimateTokens("x".repeat(2_800)), 1_000);
+  assert.ok(Math.abs(estimateTokens("x".repeat(2_800)) - 1_000) <= 1);
   assert.equal(estimateTokens("那".repeat(100)), 100);
   assert.equal(estimateTokens(""), 0);
 });

@@ -221,6 +221,7 @@ function baseEnv(host: Host): Record<string, string> {
     HOME: INSIDE.home,
     USER: INSIDE.user,
     LOGNAME: INSIDE.user,
+    TMPDIR: INSIDE.tmp,
     CARGO_HOME: `${INSIDE.home}/.cargo`,
     ...host.toolchains.env,
   };

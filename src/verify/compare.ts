@@ -47,7 +47,9 @@ function flakyOf(side: Side): readonly string[] {
 
 /** Files of which a case says that the file as a whole failed. */
 function brokenFiles(cases: CaseMap): ReadonlySet<string> {
-  return new Set([...cases.values()].filter((one) => isWholeFile(one.id) && one.outcome === "fail").map((one) => one.id));
+  return new Set(
+    [...cases.values()].filter((one) => isWholeFile(one.id) && one.outcome === "fail").map((one) => one.id),
+  );
 }
 
 function filesWithTests(cases: CaseMap): ReadonlySet<string> {
@@ -94,14 +96,17 @@ export function compare(before: Side, after: Side): Comparison {
       else if (then === undefined && !isWholeFile(one.id)) lists.addedFailing.push(one.id);
       else lists.newlyFailing.push(one.id);
     }
-    if (one.outcome === "skip" && then !== undefined && then.outcome !== "skip") lists.newlySkipped.push(one.id);
+    if (one.outcome === "skip" && then !== undefined && then.outcome !== "skip")
+      lists.newlySkipped.push(one.id);
     if (one.outcome === "pass" && then?.outcome === "fail" && !isWholeFile(one.id)) lists.fixed.push(one.id);
   }
   return {
     ...lists,
     missing: missingOf(before, after, now).filter((id) => !flaky.has(id)),
     flaky: [...flaky],
-    loads: [...wasBroken].filter((file) => !broken.has(file) && (alive.has(file) || now.get(file)?.outcome === "pass")),
+    loads: [...wasBroken].filter(
+      (file) => !broken.has(file) && (alive.has(file) || now.get(file)?.outcome === "pass"),
+    ),
   };
 }
 
@@ -112,6 +117,7 @@ export function needsRerun(baseline: SuiteResult, patched: SuiteResult): boolean
   const seen = compare({ first: baseline, again: null }, { first: patched, again: null });
   const exitTurned = baseline.evidence.exitCode === 0 && patched.evidence.exitCode !== 0;
   return (
-    exitTurned || [seen.fixed, seen.newlyFailing, seen.addedFailing, seen.missing].some((ids) => ids.length > 0)
+    exitTurned ||
+    [seen.fixed, seen.newlyFailing, seen.addedFailing, seen.missing].some((ids) => ids.length > 0)
   );
 }

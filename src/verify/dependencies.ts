@@ -59,7 +59,12 @@ function pythonProject(text: string | null): string {
     if (/^\[.*\]$/.test(line)) {
       inTable = /dependenc|packages|build-system|options\.extras_require/i.test(line);
       inList = false;
-    } else if (/^(?:dependencies|optional-dependencies|install_requires|tests_require|requires(?:-python)?)\b/.test(line)) inList = true;
+    } else if (
+      /^(?:dependencies|optional-dependencies|install_requires|tests_require|requires(?:-python)?)\b/.test(
+        line,
+      )
+    )
+      inList = true;
     else if (/^[\w-]+\s*=/.test(line)) inList = false;
     if ((inTable || inList) && line !== "" && !line.startsWith("#")) kept.push(line);
   }
@@ -72,7 +77,10 @@ const asIs = (text: string | null): string => text ?? "";
 const READERS: readonly (readonly [name: RegExp, installs: (text: string | null) => string])[] = [
   [/^package\.json$/, packageJson],
   [/^(?:package-lock|npm-shrinkwrap)\.json$/, packageLock],
-  [/^(?:pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|bun\.lockb?|poetry\.lock|uv\.lock|Pipfile\.lock|pdm\.lock)$/, asIs],
+  [
+    /^(?:pnpm-lock\.yaml|pnpm-workspace\.yaml|yarn\.lock|bun\.lockb?|poetry\.lock|uv\.lock|Pipfile\.lock|pdm\.lock)$/,
+    asIs,
+  ],
   [/^(?:[\w.-]*requirements[\w.-]*|constraints)\.(?:txt|in)$/, requirements],
   [/^(?:pyproject\.toml|setup\.cfg|Pipfile)$/, pythonProject],
   [/^setup\.py$/, asIs],

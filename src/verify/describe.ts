@@ -8,7 +8,8 @@ const OUTPUT_TAIL = 2000;
 
 function ending(result: SuiteResult): string {
   const { stopped, exitCode, durationMs } = result.evidence;
-  if (stopped === "timeout") return `was stopped after ${Math.round(durationMs / 1000)} s because it did not end`;
+  if (stopped === "timeout")
+    return `was stopped after ${Math.round(durationMs / 1000)} s because it did not end`;
   if (stopped === "not_started") return "could not be started";
   if (stopped !== null) return `was stopped at its ${stopped} limit`;
   return `exited with ${exitCode}`;

@@ -1,7 +1,7 @@
 /** Detection for make: a `test` or `check` target, and the runner its recipe calls where one is recognised. */
 
-import { inside } from "./manifests.ts";
 import type { Tree } from "./manifests.ts";
+import { inside } from "./manifests.ts";
 import { recognise } from "./runners.ts";
 import type { Detected } from "./verify.ts";
 

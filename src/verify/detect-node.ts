@@ -1,8 +1,8 @@
 /** Detection for JavaScript: package manager and set-up by searching upwards, the test command from scripts or from test files. */
 
-import { asksToWatch, mayWatch, recognise, withoutWatch } from "./runners.ts";
-import { directoryOf, inside, packageAt, upwards } from "./manifests.ts";
 import type { PackageJson, Tree } from "./manifests.ts";
+import { directoryOf, inside, packageAt, upwards } from "./manifests.ts";
+import { asksToWatch, mayWatch, recognise, withoutWatch } from "./runners.ts";
 import { isTestCode } from "./test-files.ts";
 import type { Detected, DetectedCommand, DetectedSuite, RunnerKind } from "./verify.ts";
 
@@ -85,7 +85,8 @@ async function findManager(tree: Tree, directory: string): Promise<Found> {
   const chosen = MANAGERS.find((manager) => manager.name === named?.name);
   const base = chosen ?? lock?.manager ?? (MANAGERS.find((manager) => manager.name === "npm") as Manager);
   const locked = lock !== null && lock.manager.name === base.name;
-  const berry = base.name === "yarn" && upwards(directory).some((here) => tree.has(inside(here, ".yarnrc.yml")));
+  const berry =
+    base.name === "yarn" && upwards(directory).some((here) => tree.has(inside(here, ".yarnrc.yml")));
   return {
     manager: berry ? { ...base, ...YARN_BERRY } : base,
     directory: locked && lock !== null ? lock.directory : top,
@@ -132,7 +133,9 @@ function testScript(manifest: PackageJson): { readonly name: string; readonly te
 export function runnerOfScript(manifest: PackageJson, text: string, depth = 0): RunnerKind {
   const own = recognise(text);
   if (own !== "unknown" || depth > 3) return own;
-  for (const call of text.matchAll(/\b(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:-s\s+|--silent\s+)?([\w:.-]+)/g)) {
+  for (const call of text.matchAll(
+    /\b(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:-s\s+|--silent\s+)?([\w:.-]+)/g,
+  )) {
     const next = manifest.scripts[call[1] ?? ""];
     if (next === undefined || next === text) continue;
     const runner = runnerOfScript(manifest, next, depth + 1);
@@ -168,7 +171,11 @@ function suiteFromScript(
   if (!mayWatch(script.text)) return { suite: { ...plain, command }, notes: [] };
   const separator = found.manager.name === "npm" ? " --" : "";
   return {
-    suite: { ...plain, command: `${command}${separator} --run`, because: `${where}, with --run since vitest alone may watch` },
+    suite: {
+      ...plain,
+      command: `${command}${separator} --run`,
+      because: `${where}, with --run since vitest alone may watch`,
+    },
     notes: [],
   };
 }
@@ -176,16 +183,29 @@ function suiteFromScript(
 const SEARCHED_FILES = 40;
 
 /** No test script: the runner is known from the dependencies or from what the test files import. */
-async function suiteFromFiles(tree: Tree, directory: string, manifest: PackageJson | null): Promise<DetectedSuite | null> {
+async function suiteFromFiles(
+  tree: Tree,
+  directory: string,
+  manifest: PackageJson | null,
+): Promise<DetectedSuite | null> {
   const prefix = directory === "." ? "" : `${directory}/`;
   const tests = tree.paths.filter(
-    (path) => path.startsWith(prefix) && !path.endsWith(".py") && isTestCode(path) && !path.includes("node_modules/"),
+    (path) =>
+      path.startsWith(prefix) && !path.endsWith(".py") && isTestCode(path) && !path.includes("node_modules/"),
   );
   const first = tests[0];
   if (first === undefined) return null;
-  for (const [name, command] of [["vitest", "npx --no-install vitest run"], ["jest", "npx --no-install jest"]] as const)
+  for (const [name, command] of [
+    ["vitest", "npx --no-install vitest run"],
+    ["jest", "npx --no-install jest"],
+  ] as const)
     if (manifest?.dependencies.includes(name))
-      return { command, directory, runner: name, because: `${name} in ${inside(directory, "package.json")} and ${first}` };
+      return {
+        command,
+        directory,
+        runner: name,
+        because: `${name} in ${inside(directory, "package.json")} and ${first}`,
+      };
   for (const path of tests.slice(0, SEARCHED_FILES)) {
     const text = await tree.text(path);
     if (text !== null && /(?:from\s*|require\(\s*|import\(\s*|import\s+)["']node:test["']/.test(text))
@@ -198,7 +218,11 @@ async function suiteFromFiles(tree: Tree, directory: string, manifest: PackageJs
 async function suiteFromPackages(
   tree: Tree,
   root: PackageJson | null,
-): Promise<{ readonly directory: string; readonly notes: readonly string[] } | { readonly everywhere: RunnerKind } | null> {
+): Promise<
+  | { readonly directory: string; readonly notes: readonly string[] }
+  | { readonly everywhere: RunnerKind }
+  | null
+> {
   const places: { readonly directory: string; readonly runner: RunnerKind }[] = [];
   for (const path of tree.paths) {
     if (!path.endsWith("/package.json") || path.includes("node_modules/")) continue;
@@ -210,7 +234,10 @@ async function suiteFromPackages(
   const only = places[0];
   if (only === undefined) return null;
   if (places.length === 1)
-    return { directory: only.directory, notes: [`${inside(only.directory, "package.json")} is the only package with a test script.`] };
+    return {
+      directory: only.directory,
+      notes: [`${inside(only.directory, "package.json")} is the only package with a test script.`],
+    };
   if (root?.workspaces === true || tree.has("pnpm-workspace.yaml"))
     return { everywhere: places.every((place) => place.runner === only.runner) ? only.runner : "unknown" };
   return null;
@@ -247,7 +274,9 @@ export async function detectNode(tree: Tree, directory: string): Promise<Detecte
           runner: packages.everywhere,
           because: "test scripts of several workspaces",
         },
-        notes: ["The tests of all workspaces are run; `working_directory` in .github/agent-fix.yml narrows that."],
+        notes: [
+          "The tests of all workspaces are run; `working_directory` in .github/agent-fix.yml narrows that.",
+        ],
       };
   }
   const test = await suiteFromFiles(tree, directory, manifest);

@@ -1,7 +1,7 @@
 /** Detection for Python: pytest by its configuration or its use, else unittest; dependencies go into a virtual environment. */
 
-import { directoryOf, inside, upwards } from "./manifests.ts";
 import type { Tree } from "./manifests.ts";
+import { directoryOf, inside, upwards } from "./manifests.ts";
 import { isTestCode } from "./test-files.ts";
 import type { Detected, DetectedCommand, DetectedSuite } from "./verify.ts";
 
@@ -41,7 +41,11 @@ async function pytestReason(tree: Tree, directory: string, tests: readonly strin
 }
 
 /** unittest's discovery descends only into packages: it is started in the folder that holds the tests unless that is one. */
-async function unittestSuite(tree: Tree, directory: string, tests: readonly string[]): Promise<DetectedSuite | null> {
+async function unittestSuite(
+  tree: Tree,
+  directory: string,
+  tests: readonly string[],
+): Promise<DetectedSuite | null> {
   for (const path of tests.slice(0, SEARCHED_FILES)) {
     const text = await tree.text(path);
     if (text === null || !/\bunittest\b/.test(text)) continue;
@@ -88,15 +92,23 @@ export async function pythonSetup(tree: Tree, directory: string): Promise<Detect
     }
     const project = await tree.text(inside(here, "pyproject.toml"));
     const installable =
-      (project !== null && /^\s*\[(?:project|tool\.poetry)\]/m.test(project) && /^\s*\[build-system\]/m.test(project)) ||
+      (project !== null &&
+        /^\s*\[(?:project|tool\.poetry)\]/m.test(project) &&
+        /^\s*\[build-system\]/m.test(project)) ||
       tree.has(inside(here, "setup.py"));
     if (named.length === 0 && !installable) continue;
     const extra = project === null ? null : /^\s*(tests?|dev)\s*=\s*\[/m.exec(project);
-    const wanted = [...named.map((name) => `-r ${name}`), ...(installable ? [`-e '.${extra === null ? "" : `[${extra[1]}]`}'`] : [])];
+    const wanted = [
+      ...named.map((name) => `-r ${name}`),
+      ...(installable ? [`-e '.${extra === null ? "" : `[${extra[1]}]`}'`] : []),
+    ];
     return {
       command: `python3 -m venv --system-site-packages /workspace/.venv && /workspace/.venv/bin/python -m pip install --no-input --disable-pip-version-check ${wanted.join(" ")}`,
       directory: here,
-      because: named[0] === undefined ? inside(here, project === null ? "setup.py" : "pyproject.toml") : inside(here, named[0]),
+      because:
+        named[0] === undefined
+          ? inside(here, project === null ? "setup.py" : "pyproject.toml")
+          : inside(here, named[0]),
     };
   }
   return null;

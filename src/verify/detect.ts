@@ -3,8 +3,8 @@
 import { detectMake } from "./detect-make.ts";
 import { detectNode, nodeSetup, runnerOfScript } from "./detect-node.ts";
 import { detectPython, pythonSetup } from "./detect-python.ts";
-import { normalDirectory, packageAt, readTree } from "./manifests.ts";
 import type { Tree } from "./manifests.ts";
+import { normalDirectory, packageAt, readTree } from "./manifests.ts";
 import { recognise } from "./runners.ts";
 import type { Detect, Detected, DetectedCommand, DetectedSuite, DetectOverrides } from "./verify.ts";
 
@@ -39,7 +39,9 @@ async function setupOf(
   directory: string,
 ): Promise<DetectedCommand | null> {
   if (overrides.setup !== null)
-    return overrides.setup.trim() === "" ? null : { command: overrides.setup, directory, because: `setup in ${FILE}` };
+    return overrides.setup.trim() === ""
+      ? null
+      : { command: overrides.setup, directory, because: `setup in ${FILE}` };
   for (const ecosystem of ECOSYSTEMS) {
     const setup = (await ecosystem.setup?.(tree, directory)) ?? null;
     if (setup !== null) return setup;
@@ -52,11 +54,16 @@ export const detect: Detect = async (files, overrides) => {
   const tree = await readTree(files);
   const wanted = overrides.workingDirectory ?? ".";
   const directory = normalDirectory(wanted);
-  if (directory === null || (directory !== "." && !tree.paths.some((path) => path.startsWith(`${directory}/`))))
+  if (
+    directory === null ||
+    (directory !== "." && !tree.paths.some((path) => path.startsWith(`${directory}/`)))
+  )
     return {
       setup: null,
       test: null,
-      notes: [`working_directory in ${FILE} is \`${wanted}\`, which is no directory of the base commit: correct it there.`],
+      notes: [
+        `working_directory in ${FILE} is \`${wanted}\`, which is no directory of the base commit: correct it there.`,
+      ],
     };
   if (overrides.test !== null && overrides.test.trim() !== "")
     return {
@@ -74,7 +81,9 @@ export const detect: Detect = async (files, overrides) => {
     return {
       setup: await setupOf(tree, overrides, directory),
       test: null,
-      notes: [`No test command was found${directory === "." ? "" : ` in ${directory}`}: name one as \`test\` in ${FILE}.`],
+      notes: [
+        `No test command was found${directory === "." ? "" : ` in ${directory}`}: name one as \`test\` in ${FILE}.`,
+      ],
     };
   const unused = others.flatMap(({ detected }) => (detected.test === null ? [] : [detected.test]));
   return {
@@ -85,7 +94,10 @@ export const detect: Detect = async (files, overrides) => {
     test: first.detected.test,
     notes: [
       ...first.detected.notes,
-      ...unused.map((suite) => `Not run: \`${suite.command}\` (${suite.because}); \`test\` in ${FILE} overrules the choice.`),
+      ...unused.map(
+        (suite) =>
+          `Not run: \`${suite.command}\` (${suite.because}); \`test\` in ${FILE} overrules the choice.`,
+      ),
     ],
   };
 };

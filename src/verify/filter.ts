@@ -42,10 +42,12 @@ const DIRECT: Partial<Record<RunnerKind, RegExp>> = {
 export function narrow(suite: DetectedSuite, filter: string | null): string {
   const wanted = filter?.trim() ?? "";
   if (wanted === "" || wanted.startsWith("-")) return suite.command;
-  const direct = DIRECT[suite.runner]?.test(suite.command) === true && recognise(suite.command) === suite.runner;
+  const direct =
+    DIRECT[suite.runner]?.test(suite.command) === true && recognise(suite.command) === suite.runner;
   if (!direct) return suite.command;
   const path = isPath(wanted);
-  const argument = ARGUMENTS[suite.runner]?.(path ? fromDirectory(wanted, suite.directory) : wanted, path) ?? null;
+  const argument =
+    ARGUMENTS[suite.runner]?.(path ? fromDirectory(wanted, suite.directory) : wanted, path) ?? null;
   return argument === null ? suite.command : `${suite.command} ${argument}`;
 }
 

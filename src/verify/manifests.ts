@@ -29,7 +29,12 @@ export async function readTree(files: CommitFiles): Promise<Tree> {
       const before = seen.get(path);
       if (before !== undefined) return before;
       const bytes = known.has(path) ? await files.read(path) : null;
-      const text = bytes === null ? null : Buffer.from(bytes).toString("utf8").replace(/^\uFEFF/, "");
+      const text =
+        bytes === null
+          ? null
+          : Buffer.from(bytes)
+              .toString("utf8")
+              .replace(/^\uFEFF/, "");
       seen.set(path, text);
       return text;
     },
@@ -83,15 +88,15 @@ export function parsePackageJson(text: string): PackageJson | null {
   }
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return null;
   const members = record(raw);
-  const scripts = Object.entries(record(members["scripts"])).filter(
+  const scripts = Object.entries(record(members.scripts)).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string",
   );
-  const manager = members["packageManager"];
+  const manager = members.packageManager;
   return {
     scripts: Object.fromEntries(scripts),
     packageManager: typeof manager === "string" ? manager : null,
     dependencies: DEPENDENCY_SECTIONS.flatMap((section) => Object.keys(record(members[section]))),
-    workspaces: members["workspaces"] !== undefined,
+    workspaces: members.workspaces !== undefined,
   };
 }
 

@@ -23,7 +23,11 @@ function asRecord(value: unknown): Readonly<Record<string, unknown>> {
 
 function messageOf(notes: readonly z.infer<typeof note>[]): string {
   return notes
-    .map((one) => (typeof one === "string" ? one : [one["@message"], one["#text"]].filter((part) => part !== undefined).join("\n")))
+    .map((one) =>
+      typeof one === "string"
+        ? one
+        : [one["@message"], one["#text"]].filter((part) => part !== undefined).join("\n"),
+    )
     .join("\n");
 }
 
@@ -34,6 +38,8 @@ function namesOf(one: z.infer<typeof testcase>): readonly string[] {
   const file = one["@file"];
   if (file === undefined) return [owner, name].filter((part) => part !== "");
   const module = file.replace(/\.\w+$/, "").replaceAll("/", ".");
+  // A file that could not be loaded is reported as a case named after it.
+  if (owner === "" && name === module) return [];
   const classes = owner.startsWith(module) ? owner.slice(module.length).split(".") : [owner];
   return [...classes, name].filter((part) => part !== "");
 }
@@ -62,7 +68,7 @@ function casesOf(root: unknown): readonly RawCase[] {
       if (Array.isArray(below)) for (const one of [...below].reverse()) waiting.push(one);
       else if (below !== undefined) waiting.push(below);
     }
-    const own = here["testcase"];
+    const own = here.testcase;
     if (!Array.isArray(own)) continue;
     for (const one of own) {
       const parsed = rawCase(one);

@@ -5,7 +5,14 @@ import { caseMap, needsRerun } from "./compare.ts";
 import { suiteNotStarted } from "./suite.ts";
 import { isTestPath } from "./test-files.ts";
 import { decide } from "./verdict.ts";
-import type { DetectedSuite, RunSuite, SuiteResult, VerdictFacts, VerifyPatch, VerifyRequest } from "./verify.ts";
+import type {
+  DetectedSuite,
+  RunSuite,
+  SuiteResult,
+  VerdictFacts,
+  VerifyPatch,
+  VerifyRequest,
+} from "./verify.ts";
 
 type Label = SuiteEvidence["label"];
 
@@ -39,7 +46,9 @@ async function runOnce(
 /** True when a new test fails on the base and passes with the patch: worth a second run of both. */
 function hasNewProof(onBase: SuiteResult | null, patched: SuiteResult): boolean {
   const passing = caseMap(patched);
-  return onBase?.cases.some((one) => one.outcome === "fail" && passing.get(one.id)?.outcome === "pass") ?? false;
+  return (
+    onBase?.cases.some((one) => one.outcome === "fail" && passing.get(one.id)?.outcome === "pass") ?? false
+  );
 }
 
 interface Runs {
@@ -77,7 +86,9 @@ async function runAll(runSuite: RunSuite, request: VerifyRequest, suite: Detecte
   if (patched === null || patched.evidence.stopped !== null) return { ...NO_RUNS, patched };
   const changesOld = tests.some((change) => change.status !== "added");
   const bringsTests = tests.some((change) => change.status !== "deleted");
-  const originalTests = changesOld ? await run("original tests on patched sources", "verify-original", testPaths) : null;
+  const originalTests = changesOld
+    ? await run("original tests on patched sources", "verify-original", testPaths)
+    : null;
   const newTestsOnBase = bringsTests ? await run("new tests on base sources", "verify-new", sources) : null;
 
   const { baseline } = request;
@@ -89,7 +100,9 @@ async function runAll(runSuite: RunSuite, request: VerifyRequest, suite: Detecte
     newTestsOnBase,
     patchedAgain: differs || newProof ? await run("patched", "verify-patched-again", []) : null,
     baselineAgain: differs ? await run("baseline", "verify-base-again", all) : null,
-    newTestsOnBaseAgain: newProof ? await run("new tests on base sources", "verify-new-again", sources) : null,
+    newTestsOnBaseAgain: newProof
+      ? await run("new tests on base sources", "verify-new-again", sources)
+      : null,
   };
 }
 

@@ -1,8 +1,8 @@
 /** Which tests prove a fix: they failed without it for a reason of their own, and pass with it. */
 
 import type { FailToPass } from "#src/run/verdict.ts";
-import { caseMap } from "./compare.ts";
 import type { Comparison } from "./compare.ts";
+import { caseMap } from "./compare.ts";
 import { fileOfId, isWholeFile } from "./reports.ts";
 import { isTestPath } from "./test-files.ts";
 import type { SuiteResult, VerdictFacts } from "./verify.ts";
@@ -12,7 +12,8 @@ const MESSAGE_LINES = 4;
 /** A module, a file or a name that the base does not have: such a failure says nothing about behaviour. */
 const NOT_LOADED =
   /\bERR_MODULE_NOT_FOUND\b|\bMODULE_NOT_FOUND\b|Cannot find (?:module|package)|Failed to (?:load url|resolve import)|does not provide an export|\bModuleNotFoundError\b|\bImportError\b|\bSyntaxError\b|\bIndentationError\b|\bENOENT\b[^\n]*\.(?:[cm]?[jt]sx?|py)\b/;
-const NAME_MISSING = /\bis not (?:a function|a constructor|defined)\b|\bNameError\b|\bmodule '[^']*' has no attribute\b/;
+const NAME_MISSING =
+  /\bis not (?:a function|a constructor|defined)\b|\bNameError\b|\bmodule '[^']*' has no attribute\b/;
 
 /** The file of the first stack line that lies in the workspace; messages carry paths from its root. */
 function thrownIn(message: string): string | null {
@@ -67,12 +68,15 @@ function byNewTests(facts: VerdictFacts, flaky: ReadonlySet<string>): readonly F
   const onBase = facts.newTestsOnBase;
   if (!carriesProof(onBase) || !carriesProof(facts.patched)) return [];
   const base = caseMap(facts.baseline);
-  const touched = new Set(facts.changes.filter((change) => isTestPath(change.path)).map((change) => change.path));
+  const touched = new Set(
+    facts.changes.filter((change) => isTestPath(change.path)).map((change) => change.path),
+  );
   const patched = caseMap(facts.patched);
   const patchedAgain = facts.patchedAgain === null ? null : caseMap(facts.patchedAgain);
   const onBaseAgain = facts.newTestsOnBaseAgain === null ? null : caseMap(facts.newTestsOnBaseAgain);
   return onBase.cases.flatMap((one) => {
-    const isNew = base.get(one.id)?.outcome !== "fail" && touched.has(fileOfId(one.id)) && !isWholeFile(one.id);
+    const isNew =
+      base.get(one.id)?.outcome !== "fail" && touched.has(fileOfId(one.id)) && !isWholeFile(one.id);
     if (one.outcome !== "fail" || !isNew || flaky.has(one.id) || !failedForItsReason(one.message)) return [];
     const confirmed =
       patched.get(one.id)?.outcome === "pass" &&

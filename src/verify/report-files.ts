@@ -21,7 +21,11 @@ export const MAX_REPORT_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 500;
 const REPORT_NAME = /^(?:node|pytest|unittest|vitest|jest|junit)-[\w.-]*\.(?:ndjson|json|xml)$/;
 
-async function readOne(directory: string, name: string, room: number): Promise<string | { readonly refused: string }> {
+async function readOne(
+  directory: string,
+  name: string,
+  room: number,
+): Promise<string | { readonly refused: string }> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(join(directory, name), flags).catch((error: unknown) => messageOf(error));
   if (typeof handle === "string") return { refused: `the report ${name} cannot be opened: ${handle}` };

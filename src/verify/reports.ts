@@ -39,7 +39,10 @@ function fromRoot(file: string, root: string): string {
 }
 
 function shortMessage(message: string, root: string): string {
-  const lines = message.replaceAll(`${root}/`, "").split("\n").map((line) => line.trimEnd());
+  const lines = message
+    .replaceAll(`${root}/`, "")
+    .split("\n")
+    .map((line) => line.trimEnd());
   return lines.slice(0, MESSAGE_LINES).join("\n").trim().slice(0, MESSAGE_CHARACTERS);
 }
 

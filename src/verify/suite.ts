@@ -5,8 +5,8 @@ import { messageOf } from "#src/base/result.ts";
 import type { SuiteEvidence } from "#src/run/verdict.ts";
 import type { Captured, ExecResult, Session } from "#src/sandbox/sandbox.ts";
 import { matching, narrow } from "./filter.ts";
-import { FIRST_VARIANT, hookEnvironment, nextVariant, prepareScript } from "./hooks.ts";
 import type { HookVariant } from "./hooks.ts";
+import { FIRST_VARIANT, hookEnvironment, nextVariant, prepareScript } from "./hooks.ts";
 import { parseTap } from "./parse-tap.ts";
 import { readReports } from "./report-files.ts";
 import { parseReports, toCases } from "./reports.ts";
@@ -63,7 +63,9 @@ interface Ran {
   readonly root: string;
 }
 
-async function prepare(request: Request): Promise<{ readonly root: string } | { readonly failed: ExecResult }> {
+async function prepare(
+  request: Request,
+): Promise<{ readonly root: string } | { readonly failed: ExecResult }> {
   const result = await request.session.exec({
     argv: ["bash", "-c", await prepareScript()],
     timeoutMs: PREPARE_MS,
@@ -79,7 +81,12 @@ function shellText(command: string): string {
   return `if [ -d /workspace/.venv/bin ]; then PATH="/workspace/.venv/bin:$PATH"; fi\n${command}`;
 }
 
-function execute(session: Session, request: Request, variant: HookVariant, timeoutMs: number): Promise<ExecResult> {
+function execute(
+  session: Session,
+  request: Request,
+  variant: HookVariant,
+  timeoutMs: number,
+): Promise<ExecResult> {
   return session.exec({
     argv: ["bash", "-o", "pipefail", "-c", shellText(narrow(request.suite, request.filter))],
     cwd: request.suite.directory === "." ? "/workspace" : `/workspace/${request.suite.directory}`,
@@ -108,7 +115,8 @@ async function attempt(request: Request): Promise<Ran> {
     const output = printed(exec);
     const next = nextVariant(variant, output);
     left -= exec.durationMs;
-    if (next === null || exec.end.kind !== "exited" || left <= 0) return { exec, output, root: prepared.root };
+    if (next === null || exec.end.kind !== "exited" || left <= 0)
+      return { exec, output, root: prepared.root };
     variant = next;
   }
 }
@@ -207,7 +215,11 @@ export function createRunSuite(redact: Redact): RunSuite {
     try {
       return await run(request, redact);
     } catch (error) {
-      return suiteNotStarted(request.suite, request.label, redact(`the suite could not be run: ${messageOf(error)}`));
+      return suiteNotStarted(
+        request.suite,
+        request.label,
+        redact(`the suite could not be run: ${messageOf(error)}`),
+      );
     }
   };
 }

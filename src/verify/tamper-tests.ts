@@ -1,8 +1,8 @@
 /** Compares a test file before and after: tests deleted, skipped, focused or changed; purely added tests are no finding. */
 
 import type { TamperFinding } from "#src/run/verdict.ts";
-import { javascriptTests, linesOf, pythonTests } from "./test-items.ts";
 import type { TestFile, TestItem } from "./test-items.ts";
+import { javascriptTests, linesOf, pythonTests } from "./test-items.ts";
 
 const EARLY_EXIT =
   /\bprocess\s*\.\s*(?:exit|abort|reallyExit|kill)\s*\(|\bprocess\s*\.\s*exitCode\s*=|\bos\._exit\s*\(|\bos\.(?:abort|kill)\s*\(|\bsys\.exit\s*\(|\bpytest\.exit\s*\(|\bDeno\.exit\s*\(|\braise\s+SystemExit\b|^\s*(?:exit|quit)\s*\(/;
@@ -53,13 +53,23 @@ function changedItem(path: string, before: TestItem, after: TestItem): readonly 
     findings.push({ kind: "test_focused", path, detail: `${name} is focused, which leaves the others out` });
   const removed = surplus(before.body, after.body);
   if (removed.length > 0)
-    findings.push({ kind: "existing_test_changed", path, detail: `${name} no longer has: ${removed[0]?.slice(0, 160)}` });
+    findings.push({
+      kind: "existing_test_changed",
+      path,
+      detail: `${name} no longer has: ${removed[0]?.slice(0, 160)}`,
+    });
   const added = surplus(after.body, before.body);
   const known = new Set(findings.map((finding) => finding.kind));
   findings.push(...fromAdded(path, added, name).filter((finding) => !known.has(finding.kind)));
-  const returns = added.find((line) => /^return\b(?!\s*(?:assert|expect))/.test(line) && before.body.length > 1);
+  const returns = added.find(
+    (line) => /^return\b(?!\s*(?:assert|expect))/.test(line) && before.body.length > 1,
+  );
   if (returns !== undefined && removed.length === 0)
-    findings.push({ kind: "existing_test_changed", path, detail: `${name} may return early now: ${returns.slice(0, 160)}` });
+    findings.push({
+      kind: "existing_test_changed",
+      path,
+      detail: `${name} may return early now: ${returns.slice(0, 160)}`,
+    });
   return findings;
 }
 
@@ -78,19 +88,31 @@ function comparedItems(path: string, before: TestFile, after: TestFile): readonl
   for (const [name, items] of now)
     for (const item of items.slice(old.get(name)?.length ?? 0)) {
       if (item.focused)
-        findings.push({ kind: "test_focused", path, detail: `the new \`${name}\` is focused, which leaves the others out` });
-      findings.push(...fromAdded(path, item.body, `the new \`${name}\``).filter((one) => one.kind === "early_exit"));
+        findings.push({
+          kind: "test_focused",
+          path,
+          detail: `the new \`${name}\` is focused, which leaves the others out`,
+        });
+      findings.push(
+        ...fromAdded(path, item.body, `the new \`${name}\``).filter((one) => one.kind === "early_exit"),
+      );
     }
   return findings;
 }
 
 function comparedOutside(path: string, before: TestFile, after: TestFile): readonly TamperFinding[] {
-  const findings: TamperFinding[] = [...fromAdded(path, surplus(after.outside, before.outside), "code outside the tests")];
+  const findings: TamperFinding[] = [
+    ...fromAdded(path, surplus(after.outside, before.outside), "code outside the tests"),
+  ];
   const removed = surplus(before.outside, after.outside);
   const lostImports = surplus(before.imports, after.imports);
   const lost = removed[0] ?? lostImports[0];
   if (lost !== undefined)
-    findings.push({ kind: "existing_test_changed", path, detail: `code that the tests share no longer has: ${lost.slice(0, 160)}` });
+    findings.push({
+      kind: "existing_test_changed",
+      path,
+      detail: `code that the tests share no longer has: ${lost.slice(0, 160)}`,
+    });
   return findings;
 }
 
@@ -119,6 +141,9 @@ export function changedTestFile(path: string, before: string, after: string): re
 /** A test or support file that the patch adds: it may bring tests, but must not end the process or hide other tests. */
 export function addedTestFile(path: string, text: string): readonly TamperFinding[] {
   return fromAdded(path, linesOf(text), "an added line").filter(
-    (finding) => finding.kind === "early_exit" || finding.kind === "test_focused" || finding.kind === "existing_test_changed",
+    (finding) =>
+      finding.kind === "early_exit" ||
+      finding.kind === "test_focused" ||
+      finding.kind === "existing_test_changed",
   );
 }

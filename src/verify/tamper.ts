@@ -5,8 +5,8 @@ import type { TamperFinding } from "#src/run/verdict.ts";
 import type { ChangedFile } from "#src/workspace/workspace.ts";
 import { recipeOf } from "./detect-make.ts";
 import { addedTestFile, changedTestFile } from "./tamper-tests.ts";
-import { linesOf } from "./test-items.ts";
 import { isSnapshot, isTestCode, isTestPath } from "./test-files.ts";
+import { linesOf } from "./test-items.ts";
 
 /** What the tamper check reads: each side's text of a path, null when it is missing or binary. */
 export interface PatchTexts {
@@ -74,8 +74,10 @@ const RUNNER_MEMBERS = ["jest", "vitest", "mocha", "ava", "c8", "nyc", "tap"] as
 
 /** Scripts that decide what a test run is: the test scripts and those they start by name. */
 function testScripts(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const scripts = (members["scripts"] ?? {}) as Record<string, unknown>;
-  const named = Object.keys(scripts).filter((name) => /^(?:pre|post)?(?:tests?|unit|check)(?::|$)/.test(name));
+  const scripts = (members.scripts ?? {}) as Record<string, unknown>;
+  const named = Object.keys(scripts).filter((name) =>
+    /^(?:pre|post)?(?:tests?|unit|check)(?::|$)/.test(name),
+  );
   const started = named.flatMap((name) =>
     [...String(scripts[name]).matchAll(/\brun\s+([\w:.-]+)/g)].map((call) => call[1] ?? ""),
   );
@@ -115,11 +117,18 @@ function sections(text: string | null, header: RegExp): string {
 function sectionFile(file: Changed): readonly TamperFinding[] {
   const header = /^\[+(?:tool[:.])?(?:pytest|coverage|nox|tox|aliases)\b/;
   if (sections(file.before, header) === sections(file.after, header)) return [];
-  return [{ kind: "runner_config_changed", path: file.path, detail: "its section about tests or coverage was changed" }];
+  return [
+    {
+      kind: "runner_config_changed",
+      path: file.path,
+      detail: "its section about tests or coverage was changed",
+    },
+  ];
 }
 
 function makefile(file: Changed): readonly TamperFinding[] {
-  const variables = (text: string | null) => linesOf(text ?? "").filter((line) => /^(?:export\s+)?\w+\s*[:?+!]?=/.test(line));
+  const variables = (text: string | null) =>
+    linesOf(text ?? "").filter((line) => /^(?:export\s+)?\w+\s*[:?+!]?=/.test(line));
   const changed = ["test", "check", "tests"].filter(
     (target) => recipeOf(file.before ?? "", target) !== recipeOf(file.after ?? "", target),
   );
@@ -130,7 +139,11 @@ function makefile(file: Changed): readonly TamperFinding[] {
 
 /** Text in any other changed file that reaches for the runner or for the channel of its results. */
 const REACHES: readonly (readonly [Kind, RegExp, string])[] = [
-  ["early_exit", /\bos\._exit\s*\(|\bprocess\s*\.\s*(?:reallyExit|abort)\s*\(/, "ends the process without a trace"],
+  [
+    "early_exit",
+    /\bos\._exit\s*\(|\bprocess\s*\.\s*(?:reallyExit|abort)\s*\(/,
+    "ends the process without a trace",
+  ],
   [
     "runner_config_changed",
     /\bNODE_TEST_CONTEXT\b|\bNODE_OPTIONS\b|\bPYTEST_(?:ADDOPTS|PLUGINS|CURRENT_TEST)\b|(?<![\w./])\/reports\/|\b_pytest\b|\bpytest_runtest_\w+|\bsuite_report\b|\bunittest_report\b/,
@@ -139,23 +152,36 @@ const REACHES: readonly (readonly [Kind, RegExp, string])[] = [
 ];
 
 function source(file: Changed): readonly TamperFinding[] {
-  if (file.after === null || !/\.(?:[cm]?[jt]sx?|py|sh|mk|json|toml|ya?ml|cfg|ini)$/.test(file.path)) return [];
+  if (file.after === null || !/\.(?:[cm]?[jt]sx?|py|sh|mk|json|toml|ya?ml|cfg|ini)$/.test(file.path))
+    return [];
   const old = new Set(linesOf(file.before ?? ""));
   const added = linesOf(file.after).filter((line) => !old.has(line));
   return REACHES.flatMap(([kind, pattern, what]) => {
     const line = added.find((one) => pattern.test(one));
-    return line === undefined ? [] : [{ kind, path: file.path, detail: `an added line ${what}: ${line.slice(0, 160)}` }];
+    return line === undefined
+      ? []
+      : [{ kind, path: file.path, detail: `an added line ${what}: ${line.slice(0, 160)}` }];
   });
 }
 
 function testFile(file: Changed): readonly TamperFinding[] {
   const { path, status, before, after } = file;
   if (isSnapshot(path))
-    return status === "added" ? [] : [{ kind: "snapshot_changed", path, detail: `the snapshot was ${status}` }];
+    return status === "added"
+      ? []
+      : [{ kind: "snapshot_changed", path, detail: `the snapshot was ${status}` }];
   if (status === "deleted")
-    return [{ kind: isTestCode(path) ? "test_deleted" : "existing_test_changed", path, detail: "the file was deleted" }];
+    return [
+      {
+        kind: isTestCode(path) ? "test_deleted" : "existing_test_changed",
+        path,
+        detail: "the file was deleted",
+      },
+    ];
   if (after === null)
-    return status === "added" ? [] : [{ kind: "existing_test_changed", path, detail: "a file that tests use was changed" }];
+    return status === "added"
+      ? []
+      : [{ kind: "existing_test_changed", path, detail: "a file that tests use was changed" }];
   if (status === "added" || before === null) return addedTestFile(path, after);
   if (isTestCode(path)) return changedTestFile(path, before, after);
   return [{ kind: "existing_test_changed", path, detail: "a file that tests use was changed" }];

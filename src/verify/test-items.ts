@@ -47,13 +47,13 @@ function calleeOf(node: unknown): { readonly base: string; readonly modifiers: r
   const modifiers: string[] = [];
   let here = node;
   while (isNode(here)) {
-    if (here.type === "Identifier") return { base: String(here["name"]), modifiers };
-    if (here.type === "CallExpression") here = here["callee"];
-    else if (here.type === "TaggedTemplateExpression") here = here["tag"];
+    if (here.type === "Identifier") return { base: String(here.name), modifiers };
+    if (here.type === "CallExpression") here = here.callee;
+    else if (here.type === "TaggedTemplateExpression") here = here.tag;
     else if (here.type === "MemberExpression") {
-      const property = here["property"];
-      if (isNode(property)) modifiers.push(String(property["name"] ?? property["value"]));
-      here = here["object"];
+      const property = here.property;
+      if (isNode(property)) modifiers.push(String(property.name ?? property.value));
+      here = here.object;
     } else return null;
   }
   return null;
@@ -64,11 +64,11 @@ function optionsOf(argumentList: readonly unknown[]): ReadonlySet<string> {
   const on = new Set<string>();
   for (const one of argumentList) {
     if (!isNode(one) || one.type !== "ObjectExpression") continue;
-    for (const property of (one["properties"] ?? []) as readonly unknown[]) {
-      if (!isNode(property) || !isNode(property["key"]) || !isNode(property["value"])) continue;
-      const value = property["value"];
-      if (value["value"] === false || value["name"] === "undefined") continue;
-      on.add(String(property["key"]["name"] ?? property["key"]["value"]));
+    for (const property of (one.properties ?? []) as readonly unknown[]) {
+      if (!isNode(property) || !isNode(property.key) || !isNode(property.value)) continue;
+      const value = property.value;
+      if (value.value === false || value.name === "undefined") continue;
+      on.add(String(property.key.name ?? property.key.value));
     }
   }
   return on;
@@ -84,13 +84,13 @@ interface Call {
 
 function testCall(node: Node, text: string): Call | null {
   if (node.type !== "CallExpression") return null;
-  const callee = calleeOf(node["callee"]);
+  const callee = calleeOf(node.callee);
   if (callee === null) return null;
   // `t.test("name", …)` inside a test is a subtest, `assert.test` is not a thing.
   const subtest = callee.modifiers[0] === "test" && callee.modifiers.length === 1;
   const group = GROUPS.has(callee.base) || callee.modifiers.includes("describe");
   if (!group && !TESTS.has(callee.base) && !subtest) return null;
-  const list = (node["arguments"] ?? []) as readonly unknown[];
+  const list = (node.arguments ?? []) as readonly unknown[];
   const first = list[0];
   if (!isNode(first)) return null;
   const literal = first.type === "Literal" || first.type === "TemplateLiteral";
@@ -99,7 +99,10 @@ function testCall(node: Node, text: string): Call | null {
   const marks = [...callee.modifiers, ...options];
   return {
     node,
-    name: first.type === "Literal" ? String(first["value"]) : text.slice(first.start, Math.min(first.end, first.start + 120)),
+    name:
+      first.type === "Literal"
+        ? String(first.value)
+        : text.slice(first.start, Math.min(first.end, first.start + 120)),
     group,
     skipped: callee.base.startsWith("x") || marks.some((mark) => SKIPPING.has(mark)),
     focused: /^f(?:it|describe)$/.test(callee.base) || marks.includes("only"),
@@ -121,10 +124,10 @@ interface Collected {
 }
 
 function collectImport(node: Node, into: Collected): void {
-  const source = isNode(node["source"]) ? String(node["source"]["value"]) : "";
-  const names = ((node["specifiers"] ?? []) as readonly unknown[]).filter(isNode).map((one) => {
-    const imported = isNode(one["imported"]) ? String(one["imported"]["name"]) : one.type;
-    const local = isNode(one["local"]) ? String(one["local"]["name"]) : "";
+  const source = isNode(node.source) ? String(node.source.value) : "";
+  const names = ((node.specifiers ?? []) as readonly unknown[]).filter(isNode).map((one) => {
+    const imported = isNode(one.imported) ? String(one.imported.name) : one.type;
+    const local = isNode(one.local) ? String(one.local.name) : "";
     return `${source}#${imported} as ${local}`;
   });
   into.imports.push(...(names.length === 0 ? [`${source}#`] : names));
@@ -134,7 +137,9 @@ function collectImport(node: Node, into: Collected): void {
 /** Iterative, since the nesting depth is the file's choice. */
 function collect(program: Node, text: string): Collected {
   const into: Collected = { items: [], taken: [], imports: [] };
-  const waiting: { readonly node: Node; readonly parents: readonly string[] }[] = [{ node: program, parents: [] }];
+  const waiting: { readonly node: Node; readonly parents: readonly string[] }[] = [
+    { node: program, parents: [] },
+  ];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { node, parents } = next;
     if (node.type === "ImportDeclaration") {
@@ -181,7 +186,10 @@ interface Open {
 function importsOf(lines: readonly string[]): readonly string[] {
   const joined = lines.join("\n").replace(/\(([^)]*)\)/g, (_, names: string) => names.replaceAll("\n", " "));
   return [...joined.matchAll(/^(?:from\s+(\S+)\s+)?import\s+(.+)$/gm)].flatMap((match) =>
-    (match[2] ?? "").split(",").map((name) => `${match[1] ?? ""}#${name.trim()}`).filter((name) => !name.endsWith("#")),
+    (match[2] ?? "")
+      .split(",")
+      .map((name) => `${match[1] ?? ""}#${name.trim()}`)
+      .filter((name) => !name.endsWith("#")),
   );
 }
 

@@ -11,8 +11,8 @@
  */
 
 import type { Evidence, FailToPass, NonEmpty, TamperFinding, UnprovenReason } from "#src/run/verdict.ts";
-import { caseMap, compare } from "./compare.ts";
 import type { Comparison } from "./compare.ts";
+import { caseMap, compare } from "./compare.ts";
 import { changedDependencies } from "./dependencies.ts";
 import { carriesProof, flakyNewTests, passOnlyWhenChanged, proofsOf } from "./proof.ts";
 import { fileOfId } from "./reports.ts";
@@ -71,11 +71,17 @@ interface Seen {
 }
 
 /** Original tests over patched sources, against the base. */
-function originals(facts: VerdictFacts, flaky: readonly string[]): Pick<Seen, "reliesOnChanged" | "originalBroken"> {
+function originals(
+  facts: VerdictFacts,
+  flaky: readonly string[],
+): Pick<Seen, "reliesOnChanged" | "originalBroken"> {
   const { baseline, originalTests } = facts;
   if (baseline === null || originalTests === null) return { reliesOnChanged: [], originalBroken: [] };
   const known = new Set(flaky);
-  const seen = compare({ first: baseline, again: facts.baselineAgain }, { first: originalTests, again: null });
+  const seen = compare(
+    { first: baseline, again: facts.baselineAgain },
+    { first: originalTests, again: null },
+  );
   const changed = facts.changes.filter((change) => isTestPath(change.path) && change.status !== "added");
   const files = new Set(changed.map((change) => change.path));
   const support = changed.some((change) => !isTestCode(change.path) || /conftest\.py$/.test(change.path));
@@ -96,7 +102,11 @@ function runFindings(facts: VerdictFacts, comparison: Comparison): readonly Tamp
   const path = suite?.directory ?? ".";
   const findings: TamperFinding[] = [];
   if (comparison.missing.length > 0)
-    findings.push({ kind: "fewer_tests", path, detail: `ran on the base and no longer: ${some(comparison.missing)}` });
+    findings.push({
+      kind: "fewer_tests",
+      path,
+      detail: `ran on the base and no longer: ${some(comparison.missing)}`,
+    });
   if (comparison.newlySkipped.length > 0)
     findings.push({ kind: "test_skipped", path, detail: `skipped now: ${some(comparison.newlySkipped)}` });
   const told = patched.mismatch !== null && inWords(patched.mismatch) !== inWords(baseline?.mismatch ?? "");
@@ -142,7 +152,8 @@ function look(facts: VerdictFacts): Seen {
   };
 }
 
-const MISSING_MODULE = /Cannot find (?:module|package)|\bERR_MODULE_NOT_FOUND\b|\bModuleNotFoundError\b|Failed to resolve import/;
+const MISSING_MODULE =
+  /Cannot find (?:module|package)|\bERR_MODULE_NOT_FOUND\b|\bModuleNotFoundError\b|Failed to resolve import/;
 
 /** Reasons why the patch is wrong, each a sentence. */
 function refutations(seen: Seen): readonly string[] {
@@ -150,12 +161,16 @@ function refutations(seen: Seen): readonly string[] {
   const { baseline, patched } = facts;
   if (patched === null) return [];
   const cases = caseMap(patched);
-  const notInstalled = (id: string) => dependencies.length > 0 && MISSING_MODULE.test(cases.get(id)?.message ?? "");
+  const notInstalled = (id: string) =>
+    dependencies.length > 0 && MISSING_MODULE.test(cases.get(id)?.message ?? "");
   const broke = comparison.newlyFailing.filter((id) => !notInstalled(id));
   const added = comparison.addedFailing.filter((id) => !notInstalled(id));
   const because: string[] = [];
   if (broke.length > 0) because.push(`Passed on the base and fails now: ${some(broke)}.`);
-  if (added.length > 0) because.push(`Fails, and was not there on the base: ${some(added)}. The fix does not pass its own tests.`);
+  if (added.length > 0)
+    because.push(
+      `Fails, and was not there on the base: ${some(added)}. The fix does not pass its own tests.`,
+    );
   if (seen.originalBroken.length > 0)
     because.push(`The original tests fail over the patched sources: ${some(seen.originalBroken)}.`);
   const silenced =
@@ -171,7 +186,9 @@ function refutations(seen: Seen): readonly string[] {
     (facts.patchedAgain === null || facts.patchedAgain.evidence.exitCode !== 0) &&
     (facts.baselineAgain === null || facts.baselineAgain.evidence.exitCode === 0);
   if (silenced && dependencies.length === 0)
-    because.push(`\`${patched.evidence.command}\` exits with ${patched.evidence.exitCode} before any test runs; on the base they ran.`);
+    because.push(
+      `\`${patched.evidence.command}\` exits with ${patched.evidence.exitCode} before any test runs; on the base they ran.`,
+    );
   else if (turned && broke.length === 0 && dependencies.length === 0)
     because.push(
       `\`${patched.evidence.command}\` succeeded on the base and exits with ${patched.evidence.exitCode} now, though no single test is named as failing.`,
@@ -187,7 +204,9 @@ interface Unproven {
 function tampered(seen: Seen): Unproven | null {
   const onlyChanged = passOnlyWhenChanged(seen.facts, seen.comparison).length > 0;
   const strong = seen.tampering.filter((finding) => STRONG.has(finding.kind));
-  const named = onlyChanged ? seen.tampering.filter((finding) => finding.kind === "existing_test_changed").slice(-1) : [];
+  const named = onlyChanged
+    ? seen.tampering.filter((finding) => finding.kind === "existing_test_changed").slice(-1)
+    : [];
   const first = strong[0] ?? named[0];
   if (first === undefined) return null;
   return { reason: "tampered", detail: `${first.path}: ${first.detail}` };
@@ -207,7 +226,10 @@ function silence(result: SuiteResult, tree: string): Unproven | null {
       detail: `\`${command}\` did not end within ${Math.round(durationMs / 1000)} s on ${tree}: could not verify.`,
     };
   if (stopped === "not_started")
-    return { reason: "none_ran", detail: `\`${command}\` could not be started on ${tree}: ${result.output.split("\n")[0]}` };
+    return {
+      reason: "none_ran",
+      detail: `\`${command}\` could not be started on ${tree}: ${result.output.split("\n")[0]}`,
+    };
   if (stopped !== null)
     return { reason: "none_ran", detail: `\`${command}\` was stopped at its ${stopped} limit on ${tree}.` };
   const tool = missingTool(result);
@@ -215,7 +237,10 @@ function silence(result: SuiteResult, tree: string): Unproven | null {
   if (result.strength === "report" && counts.passed + counts.failed === 0)
     return { reason: "none_ran", detail: `\`${command}\` ran no test on ${tree}.` };
   if (result.strength === "exit_code" && exitCode !== 0 && result.mismatch !== null)
-    return { reason: "none_ran", detail: `\`${command}\` exited with ${exitCode} on ${tree} before it reported a test.` };
+    return {
+      reason: "none_ran",
+      detail: `\`${command}\` exited with ${exitCode} on ${tree} before it reported a test.`,
+    };
   return null;
 }
 
@@ -250,7 +275,8 @@ function whyOnlyPassing(seen: Seen): string {
   if (reliesOnChanged.length > 0)
     return `It relies on changed tests: with their original text these fail: ${some(reliesOnChanged)}.`;
   const changed = tampering[0];
-  if (changed !== undefined) return `Nothing broke, but the patch changes what judges it: ${changed.path}: ${changed.detail}.`;
+  if (changed !== undefined)
+    return `Nothing broke, but the patch changes what judges it: ${changed.path}: ${changed.detail}.`;
   if (facts.patched !== null && facts.patched.mismatch !== null)
     return `Nothing broke, but exit code and report disagree, as they do on the base: ${facts.patched.mismatch}.`;
   if (!carriesProof(facts.patched) || !carriesProof(facts.baseline)) {
@@ -271,19 +297,28 @@ function whyOnlyPassing(seen: Seen): string {
 function notesOf(seen: Seen): readonly string[] {
   const { facts, comparison } = seen;
   const notes: string[] = [];
-  if (facts.suite !== null) notes.push(`Tests: \`${facts.suite.command}\` in ${facts.suite.directory === "." ? "the root" : facts.suite.directory} (${facts.suite.because}).`);
+  if (facts.suite !== null)
+    notes.push(
+      `Tests: \`${facts.suite.command}\` in ${facts.suite.directory === "." ? "the root" : facts.suite.directory} (${facts.suite.because}).`,
+    );
   for (const result of [facts.baseline, facts.patched])
-    if (result !== null && result.mismatch !== null) notes.push(`${result.evidence.label}: ${result.mismatch}.`);
+    if (result !== null && result.mismatch !== null)
+      notes.push(`${result.evidence.label}: ${result.mismatch}.`);
   if (facts.patched !== null && facts.patched.strength !== "report")
-    notes.push(facts.patched.strength === "text" ? "Results were read from printed output." : "Results were read from the exit code alone.");
-  if (comparison.loads.length > 0) notes.push(`Could not be loaded on the base, and can be now: ${some(comparison.loads)}.`);
+    notes.push(
+      facts.patched.strength === "text"
+        ? "Results were read from printed output."
+        : "Results were read from the exit code alone.",
+    );
+  if (comparison.loads.length > 0)
+    notes.push(`Could not be loaded on the base, and can be now: ${some(comparison.loads)}.`);
   return notes;
 }
 
 function evidenceOf(seen: Seen): Evidence {
   const { facts, comparison } = seen;
-  const suites = [facts.baseline, facts.patched, facts.originalTests, facts.newTestsOnBase].flatMap((result) =>
-    result === null ? [] : [result.evidence],
+  const suites = [facts.baseline, facts.patched, facts.originalTests, facts.newTestsOnBase].flatMap(
+    (result) => (result === null ? [] : [result.evidence]),
   );
   return {
     suites,

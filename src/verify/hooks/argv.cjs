@@ -5,7 +5,9 @@
 const { join, basename } = require("node:path");
 
 const program = basename(process.argv[1] ?? "").replace(/\.(c|m)?js$/, "");
-const inside = /node_modules[\\/](?:vitest|jest|jest-cli)[\\/]|node_modules[\\/]\.bin[\\/]/.test(process.argv[1] ?? "");
+const inside = /node_modules[\\/](?:vitest|jest|jest-cli)[\\/]|node_modules[\\/]\.bin[\\/]/.test(
+  process.argv[1] ?? "",
+);
 const report = join(__dirname, "..", `${program}-${process.pid}-${process.hrtime.bigint()}.json`);
 
 if (inside && program === "vitest") {

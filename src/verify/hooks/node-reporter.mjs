@@ -13,7 +13,9 @@ function openReport() {
 }
 
 function isWholeFile(data) {
-  return data.nesting === 0 && data.line === 1 && typeof data.file === "string" && data.file.endsWith(data.name);
+  return (
+    data.nesting === 0 && data.line === 1 && typeof data.file === "string" && data.file.endsWith(data.name)
+  );
 }
 
 function outcomeOf(event) {
@@ -37,7 +39,8 @@ export default async function* report(source) {
     const data = event.data;
     if (event.type === "test:stderr") {
       const seen = stderr.get(data.file) ?? "";
-      if (seen.length < STDERR_CHARACTERS) stderr.set(data.file, (seen + data.message).slice(0, STDERR_CHARACTERS));
+      if (seen.length < STDERR_CHARACTERS)
+        stderr.set(data.file, (seen + data.message).slice(0, STDERR_CHARACTERS));
     }
     if (event.type === "test:start") {
       const path = names.get(data.file) ?? [];
@@ -56,7 +59,12 @@ export default async function* report(source) {
       file: data.file ?? "",
       names: wholeFile ? [] : [...parents, data.name],
       outcome,
-      message: outcome !== "fail" ? "" : wholeFile ? (stderr.get(data.file) ?? messageOf(failure)) : messageOf(failure),
+      message:
+        outcome !== "fail"
+          ? ""
+          : wholeFile
+            ? (stderr.get(data.file) ?? messageOf(failure))
+            : messageOf(failure),
     });
   }
   write({ end: true });

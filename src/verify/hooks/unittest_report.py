@@ -16,7 +16,7 @@ def place_of(test):
     """File and names of a test; a module that could not be imported is the whole file."""
     kind = type(test)
     if kind.__module__ == "unittest.loader":
-        module = test.id().rpartition(".")[0].partition("_FailedTest.")[2] or getattr(test, "_testMethodName", "")
+        module = getattr(test, "_testMethodName", "")
         return os.path.join(os.getcwd(), *module.split(".")) + ".py", []
     fixture = re.match(r"(\w+) \(([\w.]+)\)$", test.id())
     if kind.__module__ == "unittest.suite" and fixture:

@@ -18,7 +18,7 @@ import {
 } from "./parse.ts";
 import type { Places } from "./places.ts";
 import type { Pristine } from "./pristine.ts";
-import { EXCHANGE, FIND_MOVED, LOOK, SCAN, TAKE } from "./scripts.ts";
+import { EXCHANGE, FIND_MOVED, SCAN, TAKE } from "./scripts.ts";
 import {
   coveredBy,
   normalEdited,
@@ -37,6 +37,7 @@ const LIST_BYTES = 32 * 1024 * 1024;
 const PACK_BYTES = 256 * 1024 * 1024;
 const CONTENT_BYTES = 512 * 1024 * 1024;
 const DIFF_BYTES = 16 * 1024 * 1024;
+const NOTHING = new Uint8Array();
 const NO_OBJECT = "0".repeat(40);
 
 export interface BuildOptions {
@@ -87,7 +88,7 @@ export async function buildTree(
     : described;
 }
 
-type WholeScan = Scan & { readonly nested: readonly DecodedPath[] };
+type WholeScan = Scan & { readonly nested: readonly DecodedPath[]; readonly stats: readonly FileStat[] };
 
 async function scanWorkspace(
   session: GitSession,
@@ -97,19 +98,22 @@ async function scanWorkspace(
   await session.put(EXCHANGE.edited, edited);
   const scanned = await session.run(SCAN, baseSha);
   if (!scanned.ok) return scanned;
-  const changed = await session.get(EXCHANGE.changed, LIST_BYTES);
-  const untracked = await session.get(EXCHANGE.untracked, LIST_BYTES);
-  const collapsed = await session.get(EXCHANGE.collapsed, LIST_BYTES);
-  const editedIgnored = await session.get(EXCHANGE.editedIgnored, LIST_BYTES);
-  const nested = await session.get(EXCHANGE.nested, LIST_BYTES);
-  for (const part of [changed, untracked, collapsed, editedIgnored, nested]) if (!part.ok) return part;
-  const bytesOf = (part: Result<Buffer, GitFailure>) => (part.ok ? part.value : new Uint8Array());
+  const parts: Buffer[] = [];
+  const { changed, untracked, collapsed, editedIgnored, nested, stats } = EXCHANGE;
+  for (const name of [changed, untracked, collapsed, editedIgnored, nested, stats]) {
+    const part = await session.get(name, LIST_BYTES);
+    if (!part.ok) return part;
+    parts.push(part.value);
+  }
+  const [changes = NOTHING, ...lists] = parts;
+  const [files = [], together = [], ignored = [], repositories = []] = lists.map(parsePaths);
   return ok({
-    changed: parseRaw(bytesOf(changed)),
-    untracked: parsePaths(bytesOf(untracked)),
-    collapsed: parsePaths(bytesOf(collapsed)),
-    editedIgnored: parsePaths(bytesOf(editedIgnored)),
-    nested: parsePaths(bytesOf(nested)),
+    changed: parseRaw(changes),
+    untracked: files,
+    collapsed: together,
+    editedIgnored: ignored,
+    nested: repositories,
+    stats: parseStats(parts.at(-1) ?? NOTHING),
   });
 }
 
@@ -138,12 +142,11 @@ async function takeChanges(
   const nested = nestedFailure(scan.value, noise);
   if (nested !== null) return err(nested);
   const selection = select(scan.value, edited, noise);
-  const stats = await look(session, [...selection.wanted, ...selection.maybeMoved]);
-  if (!stats.ok) return stats;
-  const chosen = usable(selection.wanted, stats.value);
+  const { stats } = scan.value;
+  const chosen = usable(selection.wanted, stats);
   await session.put(EXCHANGE.drop, selection.drop);
-  const additions = usable(selection.maybeMoved, stats.value).take;
-  const moved = worthComparing(additions, stats.value)
+  const additions = usable(selection.maybeMoved, stats).take;
+  const moved = worthComparing(additions, stats)
     ? await findMoved(session, baseSha, additions)
     : ok<readonly string[]>([]);
   if (!moved.ok) return moved;
@@ -157,17 +160,6 @@ async function takeChanges(
   const settled = new Set([...selection.wanted, ...moved.value]);
   const leftOut = [...selection.leftOut, ...chosen.leftOut, ...untrackedLeftOut(scan.value, noise, settled)];
   return ok({ raw: parseRaw(raw.value), pack: pack.value, leftOut: presentLeftOut(leftOut) });
-}
-
-async function look(
-  session: GitSession,
-  paths: readonly string[],
-): Promise<Result<readonly FileStat[], GitFailure>> {
-  await session.put(EXCHANGE.candidates, paths);
-  const looked = await session.run(LOOK);
-  if (!looked.ok) return looked;
-  const stats = await session.get(EXCHANGE.stats, LIST_BYTES);
-  return stats.ok ? ok(parseStats(stats.value)) : stats;
 }
 
 async function findMoved(

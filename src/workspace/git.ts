@@ -2,7 +2,6 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { FileHandle } from "node:fs/promises";
-import { mkdir } from "node:fs/promises";
 import { simpleGit } from "simple-git";
 import type { Clock } from "#src/base/clock.ts";
 import type { Redactor } from "#src/base/redact.ts";
@@ -10,6 +9,7 @@ import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import type { SandboxOwner } from "#src/sandbox/sandbox.ts";
 import { classify, type HostGitFailure } from "./failure.ts";
 import { type GitScope, hostEnvironment } from "./git-settings.ts";
+import { makeDataPlace } from "./places.ts";
 
 /** A command that only works on objects of ours should never take this long; fetches set their own limit. */
 const DEFAULT_TIMEOUT_MS = 10 * 60_000;
@@ -26,6 +26,7 @@ const SWITCHED_OFF_BY_US = {
   allowUnsafePager: true,
   allowUnsafeCredentialHelper: true,
   allowUnsafeFilter: true,
+  allowUnsafeTemplateDir: true,
   allowUnsafeProtocolOverride: true,
 } as const;
 
@@ -79,7 +80,7 @@ export function createHostGit(options: HostGitOptions): HostGit {
   const nameOf = (call: GitCall) => `git ${call.args[0] ?? ""}`;
   const ready = async () => {
     // Passable for the sandbox's user, who makes the files of a checkout.
-    await mkdir(home, { recursive: true, mode: 0o755 });
+    await makeDataPlace(home, 0o755);
   };
 
   return {

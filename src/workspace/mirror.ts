@@ -1,6 +1,6 @@
 /** The mirror cache: one bare repository per repository id, fetched under a lock, healed when damaged, capped in size. */
 
-import { access, mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { access, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "#src/base/clock.ts";
 import type { Log } from "#src/base/log.ts";
@@ -11,7 +11,7 @@ import type { HostGit } from "./git.ts";
 import type { Locks } from "./lock.ts";
 import { explainMissing, type Fetching, fetchRefs } from "./mirror-fetch.ts";
 import { allowUrl, isBranchName } from "./names.ts";
-import type { Places } from "./places.ts";
+import { makeDataPlace, type Places } from "./places.ts";
 import type { GitFailure, GitToken, RepositorySource } from "./workspace.ts";
 
 /** So many packs make every look-up slow; then they are put into one. */
@@ -68,7 +68,7 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         });
       const path = places.mirror(source.id);
       try {
-        await mkdir(places.mirrors, { recursive: true, mode: 0o700 });
+        await makeDataPlace(places.mirrors, 0o700);
         await evict(options, path);
         return await locks.hold(lockName(source.id), signal, (held) =>
           fetchLocked(options, { ...request, git: options.git, redactor, url: url.value, path, held }),

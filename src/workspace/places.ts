@@ -39,9 +39,16 @@ export function placesUnder(dataDir: string, owner: SandboxOwner | null): Places
 
 /** A directory of a run for `name`; never one that the workspace keeps for itself. */
 export function namedPlace(places: Places, runId: string, kind: "work" | "scratch", name: string): string {
-  const reserved = plain(name) === "pristine.git" || name.startsWith("git-") || name.startsWith("scratch-");
+  const reserved = /^(pristine\.git.*|sandbox|git-.*|scratch-.*)$/.test(plain(name));
   if (reserved) throw new Error(`the name is reserved: ${name}`);
   return join(places.run(runId), kind === "work" ? name : `scratch-${name}`);
+}
+
+/** A directory directly under DATA_DIR; one made along with it can be passed by the sandbox's user, whatever the umask. */
+export async function makeDataPlace(path: string, mode: number): Promise<void> {
+  const first = await mkdir(path, { recursive: true });
+  if (first !== undefined && first !== path) await chmod(dirname(path), 0o711);
+  await chmod(path, mode);
 }
 
 /**
@@ -49,8 +56,7 @@ export function namedPlace(places: Places, runId: string, kind: "work" | "scratc
  * nothing of a private repository. `runs` itself can be passed but not listed.
  */
 export async function makeRunPlace(places: Places, runId: string): Promise<string> {
-  await mkdir(places.runs, { recursive: true });
-  await chmod(places.runs, 0o711);
+  await makeDataPlace(places.runs, 0o711);
   const path = places.run(runId);
   await mkdir(path, { recursive: true });
   if (places.owner !== null) await chown(path, process.getuid?.() ?? 0, places.owner.gid);

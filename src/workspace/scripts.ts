@@ -21,8 +21,7 @@ export const EXCHANGE = {
   editedIgnored: "edited-ignored",
   /** Out: `.git` entries below the root that no ignore rule of base covers. */
   nested: "nested",
-  /** In: paths to look at; out: their modes and sizes. */
-  candidates: "candidates",
+  /** Out: modes and sizes of everything in `changed` and `untracked` that is there. */
   stats: "stats",
   /** In: deleted paths and new files; out: those new files that are deleted ones under another name. */
   drop: "drop",
@@ -59,6 +58,8 @@ ignored() {
 }
 without_ignored() {
   sort -z >"$x/all"
+  : >"$x/some"
+  [ -s "$x/all" ] || return 0
   ignored <"$x/all" | sort -z >"$x/some"
   comm -z -23 "$x/all" "$x/some"
 }
@@ -66,14 +67,12 @@ git ls-files -z --others | without_ignored >"$x/untracked"
 sort -z "$x/edited" >"$x/named"
 comm -z -12 "$x/named" "$x/some" >"$x/edited-ignored"
 git ls-files -z --others --directory --no-empty-directory | without_ignored >"$x/collapsed"
+{ git diff-files --name-only -z --no-renames --ignore-submodules=all; cat "$x/untracked"; } |
+  { xargs -0 -r stat --printf '%f %s %n\\0' -- 2>/dev/null || true; } >"$x/stats"
 find . -mindepth 1 -path ./.git -prune -o -name .git -printf '%P\\0' -prune | without_ignored >"$x/nested"
 `;
 
-/** Looks at the candidates without opening them; then, when something was deleted, finds it again among the additions. */
-export const LOOK = `${START}
-xargs -0 -r stat --printf '%f %s %n\\0' -- <"$x/candidates" >"$x/stats" 2>/dev/null || true
-`;
-
+/** $1: base commit. Finds deleted files again among the additions, through an index of its own. */
 export const FIND_MOVED = `${START}
 cp "$x/index" "$x/index-moved"
 export GIT_INDEX_FILE="$x/index-moved"

@@ -1,5 +1,7 @@
 /** Cuts a text for the model to a number of characters: head and tail stay, the cut is counted, no character is split. */
 
+import { headOf, tailOf } from "#src/base/cut-text.ts";
+
 /** Characters (UTF-16 units) of one tool result that enter the transcript. */
 export const RESULT_CHARS = 8_000;
 /** Characters of all results of one reply together. */
@@ -10,28 +12,6 @@ const CHARS_PER_TOKEN = 2.8;
 const WINDOW_SHARE = 0.25;
 const HEAD_SHARE = 0.6;
 const MARKER_ROOM = 60;
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
-}
-
-/** The longest start of `text` of at most `length` units that does not end inside a surrogate pair. */
-export function headOf(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const end = length > 0 && isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length;
-  return text.slice(0, end);
-}
-
-/** The longest end of `text` of at most `length` units that does not begin inside a surrogate pair. */
-export function tailOf(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const from = text.length - length;
-  return text.slice(isLowSurrogate(text.charCodeAt(from)) ? from + 1 : from);
-}
 
 /** Text every provider and store takes: no lone surrogates, no NUL. */
 export function presentable(text: string): string {

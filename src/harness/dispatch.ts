@@ -1,10 +1,11 @@
 /** Runs the calls of one reply and answers every one of them, in the order asked; it never throws. */
 
 import type { Clock } from "#src/base/clock.ts";
+import { headOf } from "#src/base/cut-text.ts";
 import { messageOf } from "#src/base/result.ts";
 import type { ToolCall } from "#src/model/model.ts";
 import { abortReason, watchAbort } from "./abort.ts";
-import { clip, headOf } from "./clip.ts";
+import { clip } from "./clip.ts";
 import type { ToolResult } from "./tool.ts";
 import type { Entry } from "./tool-calls.ts";
 

@@ -1,8 +1,8 @@
 /** The system prompt and the task message: fixed text of ours around text of others, which is fenced as data. */
 
 import { sha256 } from "#src/base/canonical-json.ts";
+import { headOf } from "#src/base/cut-text.ts";
 import type { ToolSpec } from "#src/model/model.ts";
-import { headOf } from "./clip.ts";
 import { cleanIssueText } from "./issue-text.ts";
 
 /** Changes whenever a text below changes, so that results of different prompts are never compared as one. */

@@ -1,9 +1,9 @@
 /** Turns a reply into things to do: calls with checked arguments, or errors that tell the model how to do it right. */
 
 import { z } from "zod";
+import { headOf } from "#src/base/cut-text.ts";
 import type { Reply, ToolCall, ToolSpec } from "#src/model/model.ts";
 import { type JsonObject, parseArguments } from "./arguments.ts";
-import { headOf } from "./clip.ts";
 import type { Tool } from "./tool.ts";
 
 /** More calls in one reply than this are answered with an error, so that their results cannot flood the window. */

@@ -1,7 +1,7 @@
 /** The tool edit_file: replaces text that occurs exactly once, or makes a new file; refuses with what is there instead. */
 
 import { z } from "zod";
-import { headOf } from "#src/harness/clip.ts";
+import { headOf } from "#src/base/cut-text.ts";
 import type { Tool, ToolResult } from "#src/harness/tool.ts";
 import { findClosest } from "./closest.ts";
 import type { FileBytes, FileFault, Files } from "./files.ts";

@@ -1,7 +1,7 @@
 /** The tool read_file: numbered lines of one text file, bounded by lines and by characters. */
 
 import { z } from "zod";
-import { headOf } from "#src/harness/clip.ts";
+import { headOf } from "#src/base/cut-text.ts";
 import type { Tool, ToolResult } from "#src/harness/tool.ts";
 import type { Files } from "./files.ts";
 import { parsePath, showPath } from "./paths.ts";

@@ -1,7 +1,7 @@
 /** The tool search: ripgrep (or grep) in the sandbox, its first matches and the number of the others. */
 
 import { z } from "zod";
-import { headOf } from "#src/harness/clip.ts";
+import { headOf } from "#src/base/cut-text.ts";
 import type { Tool, ToolResult } from "#src/harness/tool.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import type { Files } from "./files.ts";

@@ -1,7 +1,7 @@
 /** The tool update_todos: replaces the list of what is left to do, and answers with it. */
 
 import { z } from "zod";
-import { headOf } from "#src/harness/clip.ts";
+import { headOf } from "#src/base/cut-text.ts";
 import type { Tool } from "#src/harness/tool.ts";
 import { done } from "./setup.ts";
 

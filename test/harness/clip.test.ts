@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { clip, headOf, RESULT_CHARS, resultBudget, tailOf } from "#src/harness/clip.ts";
+import { headOf, tailOf } from "#src/base/cut-text.ts";
+import { clip, RESULT_CHARS, resultBudget } from "#src/harness/clip.ts";
 import { FULL } from "#test/support/tier.ts";
 
 const RUNS = { numRuns: FULL ? 10_000 : 1_000 };

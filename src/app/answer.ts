@@ -24,7 +24,8 @@ export async function answerWithoutRun(asked: UnansweredCommand): Promise<void> 
   if (!informed && !(permission.ok && isExplained(permission.value))) return;
   const text = command.verb === "help" ? HELP : command.verb === "unclear" ? command.hint : NO_RUN_YET;
   const before = await github.comments(issue);
-  if (before.ok && before.value.some((one) => one.ours && parseMarker(one.body)?.forComment === commentId)) return;
+  if (before.ok && before.value.some((one) => one.ours && parseMarker(one.body)?.forComment === commentId))
+    return;
   const made = await github.createComment(issue, renderAnswer({ runId: null, commentId, text }));
   if (!made.ok) throw new Error(made.error.message);
 }

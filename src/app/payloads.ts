@@ -32,7 +32,12 @@ export const LABEL_EVENT = z.object({
   sender: account,
 });
 
-export const ISSUE_EVENT = z.object({ issue, repository, installation: installation.nullish(), sender: account });
+export const ISSUE_EVENT = z.object({
+  issue,
+  repository,
+  installation: installation.nullish(),
+  sender: account,
+});
 
 export const COMMENT_EVENT = z.object({
   comment: z.object({

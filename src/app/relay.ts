@@ -22,7 +22,10 @@ export async function startRelay(source: string, target: string, log: Log): Prom
     await client.start();
     log.info({ relay: source }, "webhooks come through the relay; use it for development only");
   } catch (error) {
-    log.warn({ err: error, relay: source }, "the webhook relay cannot be reached; webhooks sent to this server directly still work");
+    log.warn(
+      { err: error, relay: source },
+      "the webhook relay cannot be reached; webhooks sent to this server directly still work",
+    );
   }
   return { stop: () => client.stop() };
 }

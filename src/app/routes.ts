@@ -34,7 +34,9 @@ export function registerRoutes(probot: Probot, edge: Edge): void {
     receive(edge, delivery, ISSUE_EVENT, onClosed),
   );
   probot.on("issue_comment.created", (delivery) => receive(edge, delivery, COMMENT_EVENT, onComment));
-  probot.on("pull_request.closed", (delivery) => receive(edge, delivery, PULL_REQUEST_EVENT, onPullRequestClosed));
+  probot.on("pull_request.closed", (delivery) =>
+    receive(edge, delivery, PULL_REQUEST_EVENT, onPullRequestClosed),
+  );
   probot.onError((error) => edge.log.error({ err: error }, "a webhook was refused or could not be handled"));
 }
 
@@ -47,7 +49,10 @@ async function receive<Schema extends z.ZodType<{ sender: { type?: string | unde
 ): Promise<void> {
   const read = schema.safeParse(delivery.payload);
   if (!read.success) {
-    edge.log.warn({ delivery: delivery.id, event: delivery.name, problem: read.error.message }, "a webhook lacks what it should hold; ignored");
+    edge.log.warn(
+      { delivery: delivery.id, event: delivery.name, problem: read.error.message },
+      "a webhook lacks what it should hold; ignored",
+    );
     return;
   }
   if (read.data.sender.type === "Bot") return;
@@ -69,7 +74,10 @@ async function onLabeled(edge: Edge, event: LabelEvent): Promise<void> {
   if (event.label?.name !== LABEL) return;
   const { repository, installation, issue, sender } = event;
   if (!(await servesOwner(edge, repository.owner.login))) {
-    edge.log.warn({ owner: repository.owner.login }, "repositories of this account are not served (ALLOWED_OWNERS)");
+    edge.log.warn(
+      { owner: repository.owner.login },
+      "repositories of this account are not served (ALLOWED_OWNERS)",
+    );
     return;
   }
   const github = edge.app.repository(installation.id, repositoryName(event), "read");
@@ -110,7 +118,11 @@ function requestOf(edge: Edge, event: LabelEvent, askedBy: string): RunRequest {
   };
 }
 
-function repositoryName(event: LabelEvent | CommentEvent | IssueEvent): { owner: string; name: string; id: number } {
+function repositoryName(event: LabelEvent | CommentEvent | IssueEvent): {
+  owner: string;
+  name: string;
+  id: number;
+} {
   const { id, name, owner } = event.repository;
   return { id, name, owner: owner.login };
 }

@@ -70,7 +70,11 @@ function close(server: Server, deadlineMs: number): Promise<void> {
   });
 }
 
-async function answer(options: ServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  options: ServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const path = new URL(request.url ?? "/", "http://localhost").pathname;
   const { handlers } = options;
   response.setHeader("x-content-type-options", "nosniff");
@@ -85,7 +89,11 @@ async function answer(options: ServerOptions, request: IncomingMessage, response
   return plain(response, 404, "not found");
 }
 
-async function webhook(handler: Handler | null, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function webhook(
+  handler: Handler | null,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   if (handler === null) return plain(response, 503, "the app is not set up yet");
   if (request.method !== "POST") return plain(response, 405, "webhooks are sent by POST");
   if (!/^application\/json\b/i.test(request.headers["content-type"] ?? ""))
@@ -98,7 +106,10 @@ async function webhook(handler: Handler | null, request: IncomingMessage, respon
 }
 
 /** The body as text; null when it is larger than the limit. Nothing past the limit is kept. */
-export async function readBody(request: IncomingMessage, max: number = MAX_BODY_BYTES): Promise<string | null> {
+export async function readBody(
+  request: IncomingMessage,
+  max: number = MAX_BODY_BYTES,
+): Promise<string | null> {
   if (Number(request.headers["content-length"] ?? 0) > max) return null;
   const chunks: Buffer[] = [];
   let size = 0;

@@ -57,5 +57,8 @@ export function donePage(installUrl: string, file: string): string {
 }
 
 export function problemPage(problem: string): string {
-  return page("That did not work", `<p class="bad" role="alert">${escapeHtml(problem)}</p><p><a href="/setup">Start again</a></p>`);
+  return page(
+    "That did not work",
+    `<p class="bad" role="alert">${escapeHtml(problem)}</p><p><a href="/setup">Start again</a></p>`,
+  );
 }

@@ -137,9 +137,12 @@ async function convert(apiUrl: string, code: string): Promise<Result<RegisteredA
       headers: { accept: "application/vnd.github+json", "user-agent": "agent-fix" },
       signal: AbortSignal.timeout(30_000),
     });
-    if (!response.ok) return err(`GitHub answered ${response.status} to the registration. Please start again.`);
+    if (!response.ok)
+      return err(`GitHub answered ${response.status} to the registration. Please start again.`);
     const read = CONVERSION.safeParse(await response.json());
-    return read.success ? ok(read.data) : err("GitHub's answer lacks the app's credentials. Please start again.");
+    return read.success
+      ? ok(read.data)
+      : err("GitHub's answer lacks the app's credentials. Please start again.");
   } catch (error) {
     return err(`GitHub could not be reached: ${messageOf(error)}`);
   }

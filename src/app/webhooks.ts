@@ -1,7 +1,8 @@
 /** Probot's webhook middleware with its signature check, made from the app's credentials. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createNodeMiddleware, Probot } from "probot";
+import { createNodeMiddleware, type Logger, Probot } from "probot";
+import type { Log } from "#src/base/log.ts";
 import type { AppCredentials } from "#src/config/config.ts";
 import type { Edge } from "./edge.ts";
 import { registerRoutes } from "./routes.ts";
@@ -14,6 +15,8 @@ export interface WebhookOptions {
   readonly credentials: AppCredentials;
   readonly apiUrl: string;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "fatal";
+  /** A pino logger: Probot makes children of it. */
+  readonly log: Log;
   readonly edge: Edge;
 }
 
@@ -26,6 +29,7 @@ export async function createWebhookMiddleware(options: WebhookOptions): Promise<
     secret: credentials.webhookSecret,
     baseUrl: options.apiUrl,
     logLevel: options.logLevel,
+    log: options.log as Logger,
   });
   const middleware = await createNodeMiddleware(async (app) => registerRoutes(app, edge), {
     probot,

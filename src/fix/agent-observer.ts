@@ -1,9 +1,11 @@
 /** Turns what the agent loop reports into trace lines and the live numbers of the status comment. */
 
-import type { HarnessEvent } from "#src/harness/events.ts";
 import type { TraceFacts } from "#src/gate/plan-comment.ts";
 import type { Spent, ToolTally } from "#src/harness/agent.ts";
-import type { RunContext } from "./run-context.ts";
+import type { HarnessEvent } from "#src/harness/events.ts";
+import type { Reply } from "#src/model/model.ts";
+import type { TraceData } from "#src/trace/events.ts";
+import { asJson, type RunContext } from "./run-context.ts";
 import type { Solved } from "./steps/solve.ts";
 
 /** Counts on from what earlier rounds of the run used. */
@@ -74,60 +76,53 @@ function traceEvent(context: RunContext, event: HarnessEvent): void {
   const place = { step: "solve", turn: event.turn };
   const { trace } = context;
   switch (event.type) {
-    case "request":
-      return trace.emit(
-        "model_request",
-        {
-          messages: event.messages,
-          estimatedInputTokens: event.estimatedInputTokens,
-          prefixStable: event.prefixStability,
-        },
-        place,
-      );
-    case "retry":
-      return trace.emit(
-        "model_retry",
-        { attempt: event.attempt, of: event.of, waitMs: event.waitMs, reason: event.reason },
-        place,
-      );
-    case "reply": {
-      const { finish, content, calls, usage } = event.reply;
-      return trace.emit(
-        "model_reply",
-        {
-          finish,
-          content,
-          calls: calls.map((call) => ({ id: call.id, name: call.name, arguments: call.malformed ?? call.arguments })),
-          usage: { ...usage },
-          costUsd: event.costUsd,
-          ms: event.ms,
-        },
-        place,
-      );
+    case "request": {
+      const { messages, estimatedInputTokens, prefixStability: prefixStable } = event;
+      trace.emit("model_request", { messages, estimatedInputTokens, prefixStable }, place);
+      break;
     }
+    case "retry": {
+      const { attempt, of, waitMs, reason } = event;
+      trace.emit("model_retry", { attempt, of, waitMs, reason }, place);
+      break;
+    }
+    case "reply":
+      trace.emit("model_reply", { ...tracedReply(event.reply), costUsd: event.costUsd, ms: event.ms }, place);
+      break;
     case "failed":
-      return trace.emit("model_failed", { code: event.failure.code, message: event.failure.message }, place);
+      trace.emit("model_failed", { code: event.failure.code, message: event.failure.message }, place);
+      break;
     case "call":
-      return trace.emit("tool_call", { id: event.id, name: event.name, arguments: event.arguments }, place);
-    case "result":
-      return trace.emit(
-        "tool_result",
-        {
-          id: event.id,
-          name: event.name,
-          status: event.status,
-          chars: event.text.length,
-          text: event.text,
-          ms: event.ms,
-        },
-        place,
-      );
+      trace.emit("tool_call", { id: event.id, name: event.name, arguments: event.arguments }, place);
+      break;
+    case "result": {
+      const { id, name, status, text, ms } = event;
+      trace.emit("tool_result", { id, name, status, chars: text.length, text, ms }, place);
+      break;
+    }
     case "notice":
-      return trace.emit("notice", { text: event.text }, place);
+      trace.emit("notice", { text: event.text }, place);
+      break;
     case "stop":
-      return trace.emit("stop", { status: event.status, message: event.message, turns: event.turn }, place);
+      trace.emit("stop", { status: event.status, message: event.message, turns: event.turn }, place);
+      break;
     default:
       // Text and reasoning arrive again, whole, with the reply.
-      return;
+      break;
   }
+}
+
+type TracedReply = Pick<TraceData["model_reply"], "finish" | "content" | "calls" | "usage" | "extra">;
+
+/** With the provider's own fields, so that the trace can be replayed. */
+function tracedReply(reply: Reply): TracedReply {
+  const { finish, content, usage, extra } = reply;
+  const calls = asJson(reply.calls) as unknown as TracedReply["calls"];
+  return {
+    finish,
+    content,
+    calls,
+    usage,
+    ...(extra === undefined ? {} : { extra: asJson(extra) as NonNullable<TracedReply["extra"]> }),
+  };
 }

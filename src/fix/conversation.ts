@@ -1,16 +1,21 @@
 /** The conversation of a run with people: who may start it, and the comments it writes. One writer: the run's lease holder. */
 
 import type { Result } from "#src/base/result.ts";
-import type { GitHub, GitHubFailure, Reaction } from "#src/github/github.ts";
 import type { KnownPermission } from "#src/gate/decide.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
+import type { GitHub, GitHubFailure, Reaction } from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import type { FailureCode } from "#src/run/run.ts";
 
 /** Whether a run may begin, asked right before it costs anything. */
 export type StartCheck =
   | { readonly go: true }
-  | { readonly go: false; readonly end: "cancelled"; readonly by: string; readonly why: "unlabeled" | "issue_closed" }
+  | {
+      readonly go: false;
+      readonly end: "cancelled";
+      readonly by: string;
+      readonly why: "unlabeled" | "issue_closed";
+    }
   | { readonly go: false; readonly end: "failed"; readonly code: FailureCode; readonly message: string };
 
 export interface PlanPlace {
@@ -34,7 +39,10 @@ export interface Conversation {
     render: (size: "full" | "short") => RenderedPlan,
   ): Promise<Result<PlanPlace, GitHubFailure>>;
   /** Posts the comment of a run that ends without a pull request. */
-  result(journal: EffectJournal, render: (size: "full" | "short") => string): Promise<Result<null, GitHubFailure>>;
+  result(
+    journal: EffectJournal,
+    render: (size: "full" | "short") => string,
+  ): Promise<Result<null, GitHubFailure>>;
   /** Adds a line about what became of the plan to the plan comment. */
   concludePlan(journal: EffectJournal, commentId: number, body: string): Promise<Result<null, GitHubFailure>>;
   /** Acknowledges a command by a reaction and, when `text` is given, one answer under that comment's marker. */

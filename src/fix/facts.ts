@@ -1,8 +1,8 @@
 /** Decides what others recorded about a run (commands, a label taken off, a closed issue), answers, and says what the driver must do. */
 
-import type { Reaction } from "#src/github/github.ts";
 import { type Decision, decideCommand, isExplained, type KnownPermission } from "#src/gate/decide.ts";
 import { HELP, renderAnswer, statusSentence } from "#src/gate/status-comment.ts";
+import type { Reaction } from "#src/github/github.ts";
 import { type CommandFact, isEnded, type RunEvent, type RunRequest } from "#src/run/run.ts";
 import type { StoredEvent } from "#src/store/store.ts";
 import type { RunContext } from "./run-context.ts";
@@ -21,7 +21,12 @@ export type Consequence =
       /** The comment to acknowledge; null when it was no command. */
       readonly commentId: number | null;
     }
-  | { readonly kind: "new_run"; readonly request: RunRequest; readonly seq: number; readonly commentId: number };
+  | {
+      readonly kind: "new_run";
+      readonly request: RunRequest;
+      readonly seq: number;
+      readonly commentId: number;
+    };
 
 const NOTHING: Consequence = { kind: "none" };
 
@@ -140,7 +145,8 @@ export async function acknowledge(
 ): Promise<void> {
   const body = text === null ? null : renderAnswer({ runId: context.runId, commentId, text });
   const answered = await context.conversation.answer(context.journal, commentId, reaction, body);
-  if (!answered.ok) context.trace.emit("warning", { text: `answer to ${commentId}: ${answered.error.message}` });
+  if (!answered.ok)
+    context.trace.emit("warning", { text: `answer to ${commentId}: ${answered.error.message}` });
 }
 
 function answerText(context: RunContext, decision: Decision): string | null {
@@ -157,7 +163,9 @@ function answerText(context: RunContext, decision: Decision): string | null {
 }
 
 function approversOf(context: RunContext): readonly string[] | null {
-  const record = context.stepLog.records().findLast((entry) => entry.kind === "done" && entry.step === "prepare");
+  const record = context.stepLog
+    .records()
+    .findLast((entry) => entry.kind === "done" && entry.step === "prepare");
   return record?.kind === "done" ? (record.output as unknown as Prepared).settings.approvers : null;
 }
 

@@ -18,8 +18,7 @@ export function feedbackFor(verdict: Verdict, protectedPath: string | null): str
 }
 
 function verdictPart(verdict: Verdict): string | null {
-  if (verdict.class === "refuted")
-    return `It is refuted:\n${list(verdict.because)}${newlyFailing(verdict)}`;
+  if (verdict.class === "refuted") return `It is refuted:\n${list(verdict.because)}${newlyFailing(verdict)}`;
   if (verdict.class !== "unproven") return null;
   switch (verdict.reason) {
     case "tampered":

@@ -1,11 +1,11 @@
 /** Ends of a run: the failure's one comment, what becomes of the plan comment, and removing what is no longer needed. */
 
+import { howItEnded } from "#src/gate/decide.ts";
 import { formatMarker } from "#src/gate/marker.ts";
 import { oneLine } from "#src/gate/neutralise.ts";
 import { renderResult } from "#src/gate/status-comment.ts";
-import type { FailureCode, Run } from "#src/run/run.ts";
 import { shortDigest } from "#src/run/proposal.ts";
-import { howItEnded } from "#src/gate/decide.ts";
+import type { FailureCode, Run } from "#src/run/run.ts";
 import { factsOf } from "./agent-observer.ts";
 import type { RunContext } from "./run-context.ts";
 import { DIFF_BLOB } from "./steps/collect.ts";
@@ -77,7 +77,9 @@ function conclusion(run: Run): string | null {
     case "published":
       return `Published as #${run.pullRequest}`;
     case "cancelled":
-      return run.why === "superseded" ? "Superseded by a newer run" : `Withdrawn: ${oneLine(howItEnded(run), 200)}`;
+      return run.why === "superseded"
+        ? "Superseded by a newer run"
+        : `Withdrawn: ${oneLine(howItEnded(run), 200)}`;
     case "expired":
       return "Expired without an answer";
     case "failed":

@@ -5,7 +5,14 @@ import { err, ok, type Result } from "#src/base/result.ts";
 import { mayDecide } from "#src/gate/decide.ts";
 import { LABEL } from "#src/gate/label.ts";
 import { type Marker, parseMarker, sameMarker } from "#src/gate/marker.ts";
-import type { GitHub, GitHubApp, GitHubFailure, GitHubResult, IssueComment, Reaction } from "#src/github/github.ts";
+import type {
+  GitHub,
+  GitHubApp,
+  GitHubFailure,
+  GitHubResult,
+  IssueComment,
+  Reaction,
+} from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import type { RunRequest } from "#src/run/run.ts";
 import type { Conversation, PlanPlace, StartCheck } from "./conversation.ts";
@@ -69,7 +76,8 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
   });
   const { repository: repo, issue } = request;
   const granted = await app.permissions(request.installationId, repo, "write");
-  if (!granted.ok && granted.error.code === "permission_missing") return failed("permission", granted.error.message);
+  if (!granted.ok && granted.error.code === "permission_missing")
+    return failed("permission", granted.error.message);
   const missing = granted.ok && granted.value !== null ? missingPermissions(granted.value) : [];
   if (missing.length > 0)
     return failed(
@@ -77,7 +85,11 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
       `The app's installation lacks ${missing.join(", ")}. Grant it in the app's settings and accept it for this account, then set the label again.`,
     );
   const permission = await github.permission(request.askedBy);
-  if (!permission.ok) return failed("github_failed", `I could not check what ${request.askedBy} may do here: ${permission.error.message}`);
+  if (!permission.ok)
+    return failed(
+      "github_failed",
+      `I could not check what ${request.askedBy} may do here: ${permission.error.message}`,
+    );
   if (!mayDecide(permission.value))
     return failed(
       "permission",
@@ -136,7 +148,11 @@ async function post(
   }
 }
 
-async function complete(journal: EffectJournal, effect: string, comment: IssueComment): GitHubResult<IssueComment> {
+async function complete(
+  journal: EffectJournal,
+  effect: string,
+  comment: IssueComment,
+): GitHubResult<IssueComment> {
   await journal.complete(effect, { id: String(comment.id), url: comment.url });
   return ok(comment);
 }
@@ -152,7 +168,11 @@ async function find(poster: Poster, marker: Marker): GitHubResult<IssueComment |
   return ok(found ?? null);
 }
 
-async function keepStatus(poster: Poster, journal: EffectJournal, body: string): Promise<Result<null, GitHubFailure>> {
+async function keepStatus(
+  poster: Poster,
+  journal: EffectJournal,
+  body: string,
+): Promise<Result<null, GitHubFailure>> {
   const known = journal.done("status-comment");
   if (known === null) return asNull(await post(poster, journal, "status-comment", () => body));
   const edited = await poster.github.editComment(Number(known.id), body);
@@ -170,7 +190,11 @@ interface Answer {
   readonly body: string | null;
 }
 
-async function answer(poster: Poster, journal: EffectJournal, reply: Answer): Promise<Result<null, GitHubFailure>> {
+async function answer(
+  poster: Poster,
+  journal: EffectJournal,
+  reply: Answer,
+): Promise<Result<null, GitHubFailure>> {
   // A reaction is set once per user and kind by GitHub itself, so sending it again is harmless.
   const reacted = await poster.github.reactToComment(reply.commentId, reply.reaction);
   const { body } = reply;

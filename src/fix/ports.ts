@@ -5,24 +5,24 @@ import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import type { RepositorySettings } from "#src/config/repository-file.ts";
+import type { Price } from "#src/harness/agent.ts";
+import type { Tool } from "#src/harness/tool.ts";
 import type { Model } from "#src/model/model.ts";
 import type { Publish } from "#src/publish/publish.ts";
 import type { RunRequest } from "#src/run/run.ts";
-import type { Limits, Sandbox } from "#src/sandbox/sandbox.ts";
+import type { Limits, Sandbox, Session } from "#src/sandbox/sandbox.ts";
 import type { Store } from "#src/store/store.ts";
-import type { Price } from "#src/harness/agent.ts";
-import type { Tool } from "#src/harness/tool.ts";
 import type { Trace } from "#src/trace/trace.ts";
 import type { Detect, RunSuite, SuiteResult, VerifyPatch } from "#src/verify/verify.ts";
 import type { GitToken, Workspaces } from "#src/workspace/workspace.ts";
-import type { Session } from "#src/sandbox/sandbox.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** What the operator decided for every run. */
 export interface OperatorSettings {
-  /** Largest budget of a run in US dollars; null: no price is known, the token cap rules. */
-  readonly budgetUsd: number | null;
-  readonly price: Price | null;
+  /** Largest budget of a run in US dollars, and the ceiling of `budget=`; where no price is known, the token cap rules. */
+  readonly budgetUsd: number;
+  /** Null: no price is known for that model. */
+  readonly price: (modelId: string) => Price | null;
   readonly maxTotalTokens: number;
   readonly maxOutputTokens: number;
   readonly contextTokens: number;
@@ -30,8 +30,6 @@ export interface OperatorSettings {
   readonly limits: Limits;
   /** Hosts that setup may reach. */
   readonly registries: readonly string[];
-  /** Environment that points package managers at the host's own registries; no credentials. */
-  readonly setupEnv: Readonly<Record<string, string>>;
   /** For a set-up command, in milliseconds. */
   readonly setupTimeoutMs: number;
   /** For one run of the suite, in milliseconds. */
@@ -42,21 +40,20 @@ export interface OperatorSettings {
   readonly tracePlace: (runId: string) => string;
 }
 
-export interface MakeTools {
-  (setup: {
-    readonly session: Session;
-    readonly directory: string;
-    readonly owner: Sandbox["owner"];
-    readonly runTests: (filter: string | null, signal: AbortSignal) => Promise<string>;
-    readonly onEdit?: (path: string) => void;
-  }): readonly Tool[];
-}
+export type MakeTools = (setup: {
+  readonly session: Session;
+  readonly directory: string;
+  readonly owner: Sandbox["owner"];
+  readonly runTests: (filter: string | null, signal: AbortSignal) => Promise<string>;
+  readonly onEdit?: (path: string) => void;
+}) => readonly Tool[];
 
 export interface FixPorts {
   readonly store: Store;
   readonly workspaces: Workspaces;
   readonly sandbox: Sandbox;
-  readonly model: Model;
+  /** The model of that name; the repository file may choose among those the operator allows. */
+  readonly model: (modelId: string) => Model;
   readonly makeTools: MakeTools;
   readonly detect: Detect;
   readonly runSuite: RunSuite;
@@ -64,8 +61,8 @@ export interface FixPorts {
   readonly verifyPatch: VerifyPatch;
   readonly publish: Publish;
   readonly openTrace: (runId: string) => Trace;
-  /** The conversation of a run: its issue on GitHub, or the terminal. */
-  readonly converse: (request: RunRequest) => Conversation;
+  /** The conversation of a run: its issue on GitHub, or the terminal. The signal stops its calls. */
+  readonly converse: (request: RunRequest, signal: AbortSignal) => Conversation;
   readonly gitToken: (request: RunRequest) => GitToken;
   /** Reads `.github/agent-fix.yml` and merges it with what the operator allows. */
   readonly readSettings: (file: string | null) => RepositorySettingsResult;

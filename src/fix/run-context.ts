@@ -1,7 +1,7 @@
 /** One run in the hands of its lease holder: the reduced state, the only way to append to its log, and its effects' journal. */
 
-import { err, type Result } from "#src/base/result.ts";
 import type { Json } from "#src/base/canonical-json.ts";
+import { err, type Result } from "#src/base/result.ts";
 import type { StepLog, StepRecord } from "#src/dag/dag.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import { isEnded, type Run, type RunEvent, type RunRequest, type WorkPhase } from "#src/run/run.ts";
@@ -40,18 +40,23 @@ export interface RunContext {
   blob(name: string): Promise<string | null>;
 }
 
+export interface OpenRun {
+  readonly ports: FixPorts;
+  readonly lease: Lease;
+  readonly request: RunRequest;
+  /** Stops calls to GitHub when the process ends or the lease is lost. */
+  readonly signal: AbortSignal;
+}
+
 /** Loads the run and reduces its log; an error names the contradiction of a corrupt log. */
-export async function openRun(
-  ports: FixPorts,
-  lease: Lease,
-  request: RunRequest,
-): Promise<Result<RunContext, string>> {
+export async function openRun(opening: OpenRun): Promise<Result<RunContext, string>> {
+  const { ports, lease } = opening;
   const state: LogState = { events: [], run: null, listeners: [] };
   const first = await takeIn(ports, lease.runId, state);
   if (first !== null) return err(first);
   if (state.run === null) return err("its event log is empty");
   const trace = ports.openTrace(lease.runId);
-  return { ok: true, value: buildContext({ ports, lease, request, state, trace }) };
+  return { ok: true, value: buildContext({ ...opening, state, trace }) };
 }
 
 interface LogState {
@@ -77,10 +82,7 @@ async function takeIn(ports: FixPorts, runId: string, state: LogState): Promise<
   return null;
 }
 
-interface Parts {
-  readonly ports: FixPorts;
-  readonly lease: Lease;
-  readonly request: RunRequest;
+interface Parts extends OpenRun {
   readonly state: LogState;
   readonly trace: Trace;
 }
@@ -95,7 +97,8 @@ function buildContext(parts: Parts): RunContext {
   const refresh = () =>
     inOrder(async () => {
       const contradiction = await takeIn(ports, lease.runId, state);
-      if (contradiction !== null) throw new Error(`the log of run ${lease.runId} is corrupt: ${contradiction}`);
+      if (contradiction !== null)
+        throw new Error(`the log of run ${lease.runId} is corrupt: ${contradiction}`);
     });
   const append = (...events: readonly RunEvent[]) => inOrder(() => write(parts, events));
   const enter = async (phase: WorkPhase) => {
@@ -106,7 +109,7 @@ function buildContext(parts: Parts): RunContext {
     request,
     ports,
     trace,
-    conversation: ports.converse(request),
+    conversation: ports.converse(request, parts.signal),
     progress: createProgress(),
     journal: journalOf(state, append),
     stepLog: stepLogOf(state, append),

@@ -7,6 +7,8 @@ import { DELIVERY_STEPS, WORK_STEPS } from "./steps.ts";
 export interface StatusKeeper {
   /** Writes the present state now, unless the comment already says it. */
   show(): Promise<void>;
+  /** The same for whoever cannot wait; a failure is logged. */
+  showSoon(): void;
   /** Stops the timer; does not write. */
   close(): void;
 }
@@ -40,18 +42,23 @@ export function keepStatus(context: RunContext, options: StatusOptions): StatusK
     writing = writing.then(write, write);
     return writing;
   };
+  const showSoon = () => {
+    show().catch((error: unknown) => {
+      context.ports.log.warn({ err: error, run: context.runId }, "the status comment could not be kept");
+    });
+  };
   const schedule = () => {
     if (closed) return;
     const late = clock.now() - startedAt > LATE_AFTER_MS;
     cancel = clock.timer(late ? LATE_EVERY_MS : EARLY_EVERY_MS, () => {
-      show().then(schedule, (error: unknown) => {
-        context.ports.log.warn({ err: error, run: context.runId }, "the status comment could not be kept");
-      });
+      showSoon();
+      schedule();
     });
   };
   schedule();
   return {
     show,
+    showSoon,
     close: () => {
       closed = true;
       cancel();
@@ -68,7 +75,7 @@ function statusFacts(context: RunContext, queuePosition: number | null): StatusF
     queuePosition: context.run().state === "queued" ? queuePosition : null,
     tracePlace: operator.tracePlace(context.runId),
     asOf: clock.now(),
-    priceUnknown: operator.price === null,
+    priceUnknown: context.progress.trace()?.costUsd === null,
   };
 }
 

@@ -1,7 +1,7 @@
 /** What fixing an issue is, as data: the steps that work on it, and the steps that deliver what was approved. */
 
 import type { Json } from "#src/base/canonical-json.ts";
-import type { Step, StepContext, Outcome } from "#src/dag/dag.ts";
+import type { Outcome, Step, StepContext } from "#src/dag/dag.ts";
 import type { RunContext } from "./run-context.ts";
 import { awaitApproval } from "./steps/await-approval.ts";
 import { baseline } from "./steps/baseline.ts";

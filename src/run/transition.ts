@@ -49,6 +49,8 @@ export function transition(run: Run, event: RunEvent): Result<Run, Contradiction
     case "fact_handled":
     case "effect_intended":
     case "effect_done":
+    // A step that ended the run is recorded as done after the end.
+    case "step":
       return ok(run);
     case "outcome":
       return run.state === "published"
@@ -73,6 +75,7 @@ type ProgressEvent = Exclude<
       | "fact_handled"
       | "effect_intended"
       | "effect_done"
+      | "step"
       | "outcome";
   }
 >;
@@ -89,8 +92,6 @@ function hasEnded(run: Run): run is EndedRun {
 function advance(run: LiveRun, event: ProgressEvent): Result<Run, Contradiction> {
   const { request } = run;
   switch (event.type) {
-    case "step":
-      return ok(run);
     case "phase_entered":
       return enterPhase(run, event.phase);
     case "sent_back":

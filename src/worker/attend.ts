@@ -1,7 +1,7 @@
 /** Sees one run on as far as it can go now: decides what people said, drives its steps, and leaves it in a true state. */
 
-import { drive } from "#src/dag/drive.ts";
 import type { DriveEnd } from "#src/dag/dag.ts";
+import { drive } from "#src/dag/drive.ts";
 import { acknowledge, type Consequence, handleFact, openFacts } from "#src/fix/facts.ts";
 import { cleanUp, concludePlan, failRun, reportFailure } from "#src/fix/finish.ts";
 import type { RunContext } from "#src/fix/run-context.ts";
@@ -33,7 +33,7 @@ export async function attend(attendance: Attendance): Promise<void> {
   const facts = createFactWatch(context);
   const unsubscribe = attention.onNudge(facts.look);
   attendance.everyBeat(facts.look);
-  context.onStateChange(() => void status.show());
+  context.onStateChange(status.showSoon);
   try {
     await facts.settle();
     if (!isEnded(context.run())) await status.show();
@@ -46,14 +46,17 @@ export async function attend(attendance: Attendance): Promise<void> {
   }
 }
 
-/** Everything that must hold after the end; each part looks before it acts, so a crash here is made up for at the next start. */
+/** Everything that must hold after the end; each part looks before it acts, so a crash here is made up for at the next visit. */
 async function windUp(context: RunContext, status: StatusKeeper): Promise<void> {
+  const run = context.run();
+  const effect = `wound-up-${run.state === "published" ? run.outcome : run.state}`;
+  if (context.journal.done(effect) !== null) return;
   await reportFailure(context);
   await concludePlan(context);
   await status.show();
   await cleanUp(context);
-  const run = context.run();
   context.trace.emit("run_ended", { state: run.state, message: run.state === "failed" ? run.message : null });
+  await context.journal.complete(effect, { id: context.runId, url: null });
 }
 
 async function goOn(attendance: Attendance, facts: FactWatch, status: StatusKeeper): Promise<void> {
@@ -112,14 +115,18 @@ async function endFailed(context: RunContext, end: Extract<DriveEnd, { kind: "fa
     await context.append({ type: "cancelled", by: end.message, why: withdrawn });
     return;
   }
-  const code: FailureCode = FAILURE_CODES.find((known) => known === end.code) ?? (end.code === "timeout" ? "budget" : "internal");
+  const code: FailureCode =
+    FAILURE_CODES.find((known) => known === end.code) ?? (end.code === "timeout" ? "budget" : "internal");
   await failRun(context, code, context.ports.redactor.redact(end.message));
 }
 
 async function carryOut(attendance: Attendance, consequence: Consequence): Promise<void> {
   const { context, queue } = attendance;
   if (consequence.kind === "cancel") {
-    await context.append({ type: "fact_handled", seq: consequence.seq, decision: "cancel" }, consequence.event);
+    await context.append(
+      { type: "fact_handled", seq: consequence.seq, decision: "cancel" },
+      consequence.event,
+    );
     if (consequence.commentId !== null)
       await acknowledge(context, consequence.commentId, { reaction: "+1", text: null });
   }
@@ -134,7 +141,9 @@ async function carryOut(attendance: Attendance, consequence: Consequence): Promi
     else await context.append(handled);
     await acknowledge(context, commentId, {
       reaction: ours ? "+1" : "confused",
-      text: ours ? null : `Run \`${created.ok ? "" : created.error.activeRunId}\` is at work on this issue. Say \`/cancel\` first.`,
+      text: ours
+        ? null
+        : `Run \`${created.ok ? "" : created.error.activeRunId}\` is at work on this issue. Say \`/cancel\` first.`,
     });
     const nextId = created.ok ? request.runId : created.error.activeRunId;
     if (ours) await queue.push(nextId, "desk");

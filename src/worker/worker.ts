@@ -75,9 +75,13 @@ async function visit(options: WorkerOptions, runId: string, lane: Lane, attentio
   if (lease === null) return;
   const heart = startHeart(ports, lease);
   try {
-    const opened = await openRun(ports, lease, stored.request);
+    const signal = AbortSignal.any([attention.signal, heart.lost]);
+    const opened = await openRun({ ports, lease, request: stored.request, signal });
     if (!opened.ok) {
-      ports.log.error({ run: runId, contradiction: opened.error }, "the event log of a run is corrupt; it is left as it is");
+      ports.log.error(
+        { run: runId, contradiction: opened.error },
+        "the event log of a run is corrupt; it is left as it is",
+      );
       return;
     }
     const context = opened.value;
@@ -88,7 +92,14 @@ async function visit(options: WorkerOptions, runId: string, lane: Lane, attentio
       const planned = context.events().findLast(({ event }) => event.type === "proposed");
       const expired = planned !== undefined && ports.clock.now() - planned.at > EXPIRES_AFTER_MS;
       if (expired && run().state === "awaiting_approval") await context.append({ type: "expired" });
-      await attend({ context, queue: options.queue, lane, attention, leaseLost: heart.lost, everyBeat: heart.onBeat });
+      await attend({
+        context,
+        queue: options.queue,
+        lane,
+        attention,
+        leaseLost: heart.lost,
+        everyBeat: heart.onBeat,
+      });
     } finally {
       context.trace.close();
     }

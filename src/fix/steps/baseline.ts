@@ -63,7 +63,10 @@ export async function runSuiteIn(
   run: SuiteRun,
 ): Promise<{ ok: true; value: SuiteResult } | { ok: false; outcome: Outcome }> {
   const { sandbox, workspaces, operator, runSuite } = context.ports;
-  const reports = await workspaces.scratch(context.runId, `reports-${run.phase}-${run.label.replaceAll(" ", "-")}`);
+  const reports = await workspaces.scratch(
+    context.runId,
+    `reports-${run.phase}-${run.label.replaceAll(" ", "-")}`,
+  );
   const session = await sandbox.open({
     runId: context.runId,
     phase: run.phase,

@@ -46,7 +46,12 @@ export async function collect(context: RunContext, step: StepContext): Promise<O
 
 /** Ends the run when there is nothing to verify; a patch of an agent that only ran out of budget is verified all the same. */
 function endOfAgent(solved: Solved, changes: number): Outcome | null {
-  const failed = (code: string, message: string): Outcome => ({ kind: "failed", code, message, retry: false });
+  const failed = (code: string, message: string): Outcome => ({
+    kind: "failed",
+    code,
+    message,
+    retry: false,
+  });
   if (solved.status === "model_failed" || solved.status === "refused" || solved.status === "internal")
     return failed("model_failed", solved.message);
   if (changes > 0) return null;

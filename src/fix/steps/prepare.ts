@@ -46,10 +46,12 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
   const files = context.ports.workspaces.files(repository.id, head.value.headSha);
   const settings = context.ports.readSettings(await readText(files, SETTINGS_FILE));
   if (!settings.ok)
-    return failed("bad_config", `${SETTINGS_FILE} on ${repository.defaultBranch}: ${settings.error.join("; ")}`);
+    return failed(
+      "bad_config",
+      `${SETTINGS_FILE} on ${repository.defaultBranch}: ${settings.error.join("; ")}`,
+    );
   const target = settings.value.targetBranch ?? repository.defaultBranch;
-  const base =
-    target === repository.defaultBranch ? head : await fetchBranch(context, target, step.signal);
+  const base = target === repository.defaultBranch ? head : await fetchBranch(context, target, step.signal);
   if (!base.ok) return gitFailed(base.error);
   return { kind: "done", output: await describeBase(context, base.value.headSha, target, settings.value) };
 }

@@ -1,10 +1,10 @@
 /** Step `propose`: turns tree and verdict into a proposal with its digest, and posts the plan that shows it. */
 
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
+import { hasInvisible } from "#src/gate/neutralise.ts";
 import type { PlanFacts } from "#src/gate/plan-comment.ts";
 import { renderPlan } from "#src/gate/plan-comment.ts";
 import { pullRequestBody, readFinalWords } from "#src/gate/pull-request-text.ts";
-import { hasInvisible } from "#src/gate/neutralise.ts";
 import { type Proposal, proposalDigest } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import { factsOf } from "../agent-observer.ts";
@@ -39,11 +39,17 @@ export async function propose(context: RunContext, step: StepContext): Promise<O
     renderPlan({ ...facts, explanation: words.explanation }, size),
   );
   // Kept so that the comment can later be edited to say what became of the plan.
-  await context.putBlob(PLAN_BLOB, withoutMarker(renderPlan({ ...facts, explanation: words.explanation }, "full").body));
+  await context.putBlob(
+    PLAN_BLOB,
+    withoutMarker(renderPlan({ ...facts, explanation: words.explanation }, "full").body),
+  );
   if (!posted.ok)
     return {
       kind: "failed",
-      code: posted.error.code === "permission_missing" || posted.error.code === "forbidden" ? "permission" : "github_failed",
+      code:
+        posted.error.code === "permission_missing" || posted.error.code === "forbidden"
+          ? "permission"
+          : "github_failed",
       message: `The plan could not be posted: ${posted.error.message}`,
       retry: false,
     };
@@ -144,7 +150,9 @@ function warningsOf(parts: PlanParts): readonly string[] {
   if (warning !== null) warnings.unshift(warning);
   if (solved.status !== "done") warnings.push(`The agent did not finish by itself: ${solved.message}`);
   if (solved.removed.length > 0)
-    warnings.push(`Hidden text was removed from the issue before the agent read it: ${solved.removed.join(", ")}.`);
+    warnings.push(
+      `Hidden text was removed from the issue before the agent read it: ${solved.removed.join(", ")}.`,
+    );
   if (hasInvisible(diff))
     warnings.push("The diff holds bidirectional or invisible characters; they are shown as `<U+…>` in it.");
   return warnings;

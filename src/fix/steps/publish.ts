@@ -3,8 +3,8 @@
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import { mayDecide } from "#src/gate/decide.ts";
 import { commitMessage, footer } from "#src/gate/pull-request-text.ts";
-import { proposalDigest } from "#src/run/proposal.ts";
 import { branchName } from "#src/publish/publish.ts";
+import { proposalDigest } from "#src/run/proposal.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import type { Rechecked } from "./recheck.ts";
 

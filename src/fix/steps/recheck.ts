@@ -20,9 +20,16 @@ export async function recheck(context: RunContext, step: StepContext): Promise<O
     throw new Error(`recheck was reached in state ${run.state}`);
   const { proposal } = run.plan;
   const head = await context.conversation.branchHead(proposal.targetBranch);
-  if (!head.ok) return failed("github_failed", `The target branch could not be read: ${head.error.message}. Say /retry later.`);
+  if (!head.ok)
+    return failed(
+      "github_failed",
+      `The target branch could not be read: ${head.error.message}. Say /retry later.`,
+    );
   if (head.value === null)
-    return failed("base_conflict", `The branch ${proposal.targetBranch} is gone. Say /retry once that is settled.`);
+    return failed(
+      "base_conflict",
+      `The branch ${proposal.targetBranch} is gone. Say /retry once that is settled.`,
+    );
   if (head.value === proposal.baseSha || run.state === "publishing") return done(null);
   await context.append({ type: "recheck_started", newBaseSha: head.value });
   return recheckOn(context, step, proposal, run.plan.verdict);
@@ -37,7 +44,12 @@ async function recheckOn(
   const { workspaces, gitToken } = context.ports;
   const { repository } = context.request;
   const source = { id: repository.id, cloneUrl: repository.cloneUrl };
-  const fetched = await workspaces.fetch(source, proposal.targetBranch, gitToken(context.request), step.signal);
+  const fetched = await workspaces.fetch(
+    source,
+    proposal.targetBranch,
+    gitToken(context.request),
+    step.signal,
+  );
   if (!fetched.ok) return gitFailed(fetched.error);
   const newBase = fetched.value.headSha;
   const merged = await workspaces.merge({
@@ -85,7 +97,11 @@ async function verdictOnNewBase(
   const suite = prepared.detected.test;
   let baseline = null;
   if (suite !== null && setUp.value.failure === null) {
-    const copy = await context.ports.workspaces.copy(context.runId, setUp.value.directory, "recheck-baseline");
+    const copy = await context.ports.workspaces.copy(
+      context.runId,
+      setUp.value.directory,
+      "recheck-baseline",
+    );
     if (!copy.ok) return { ok: false, outcome: gitFailed(copy.error) };
     const directory = copy.value;
     const ran = await runSuiteIn(context, {
@@ -112,7 +128,9 @@ async function verdictOnNewBase(
 }
 
 function preparedOf(context: RunContext): Prepared {
-  const record = context.stepLog.records().findLast((entry) => entry.kind === "done" && entry.step === "prepare");
+  const record = context.stepLog
+    .records()
+    .findLast((entry) => entry.kind === "done" && entry.step === "prepare");
   if (record?.kind !== "done") throw new Error("the run was never prepared");
   return record.output as unknown as Prepared;
 }

@@ -78,7 +78,7 @@ async function runSetup(
       onHost: (host, allowed) => context.trace.emit("network", { host, allowed }, { step: "setup" }),
     },
     limits: operator.limits,
-    env: operator.setupEnv,
+    env: {},
   });
   if (!session.ok)
     return {
@@ -96,7 +96,12 @@ async function runSetup(
     const good = result.end.kind === "exited" && result.end.code === 0;
     context.trace.emit(
       "setup",
-      { ok: good, command: run.command.command, ms: result.durationMs, output: logEnd(result.stdout, result.stderr) },
+      {
+        ok: good,
+        command: run.command.command,
+        ms: result.durationMs,
+        output: logEnd(result.stdout, result.stderr),
+      },
       { step: "setup" },
     );
     if (good) return { ok: true, failure: null };

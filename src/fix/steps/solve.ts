@@ -2,8 +2,8 @@
 
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import { type AgentEnd, NOTHING_SPENT, type Spent, type StopStatus } from "#src/harness/agent.ts";
-import { runAgent } from "#src/harness/loop.ts";
 import { cleanIssueText } from "#src/harness/issue-text.ts";
+import { runAgent } from "#src/harness/loop.ts";
 import { promptHash, SYSTEM_PROMPT, taskPrompt } from "#src/harness/prompt.ts";
 import { toolSpec } from "#src/harness/tool-calls.ts";
 import type { Message } from "#src/model/model.ts";
@@ -11,7 +11,7 @@ import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { runSuiteIn } from "./baseline.ts";
-import { type Collected, COLLECT_STEP } from "./collect.ts";
+import { COLLECT_STEP, type Collected } from "./collect.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
 import type { SetUp } from "./setup.ts";
 
@@ -66,7 +66,14 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
     const edited = new Set(prior?.edited ?? []);
     const directory = workplace.directory;
     const instructions = createInstructions(context, prior?.heard ?? 0);
-    const place = { prepared, session: session.value, directory, prior, edited, instructions: instructions.take };
+    const place = {
+      prepared,
+      session: session.value,
+      directory,
+      prior,
+      edited,
+      instructions: instructions.take,
+    };
     const end = await work(context, step, place);
     if (step.signal.aborted) return { kind: "failed", code: "cancelled", message: end.message, retry: true };
     const solved = summarise(end, prior, {
@@ -146,9 +153,13 @@ async function work(context: RunContext, step: StepContext, place: Work): Promis
     onEdit: (path) => place.edited.add(path),
   });
   const task = taskFor(context, place);
-  context.trace.emit("prompt", { hash: promptHash(SYSTEM_PROMPT, tools.map(toolSpec)), chars: SYSTEM_PROMPT.length, task }, { step: "solve" });
+  context.trace.emit(
+    "prompt",
+    { hash: promptHash(SYSTEM_PROMPT, tools.map(toolSpec)), chars: SYSTEM_PROMPT.length, task },
+    { step: "solve" },
+  );
   return runAgent({
-    model: ports.model,
+    model: ports.model(place.prepared.settings.model),
     tools,
     system: SYSTEM_PROMPT,
     task,
@@ -162,7 +173,7 @@ async function work(context: RunContext, step: StepContext, place: Work): Promis
       contextTokens: ports.operator.contextTokens,
     },
     spent: place.prior?.spent ?? NOTHING_SPENT,
-    price: ports.operator.price,
+    price: ports.operator.price(place.prepared.settings.model),
     clock: ports.clock,
     ids: ports.ids,
     signal: step.signal,
@@ -177,7 +188,9 @@ function instructionsSoFar(context: RunContext): readonly string[] {
   const accepted = new Set(
     context
       .events()
-      .flatMap(({ event }) => (event.type === "fact_handled" && event.decision === "instruct" ? [event.seq] : [])),
+      .flatMap(({ event }) =>
+        event.type === "fact_handled" && event.decision === "instruct" ? [event.seq] : [],
+      ),
   );
   return context.events().flatMap(({ seq, event }) => {
     if (event.type !== "command_received" || !accepted.has(seq)) return [];
@@ -187,7 +200,10 @@ function instructionsSoFar(context: RunContext): readonly string[] {
 }
 
 /** Hands over each instruction once, beginning after the first `heard`. */
-function createInstructions(context: RunContext, heard: number): { take(): readonly string[]; heard(): number } {
+function createInstructions(
+  context: RunContext,
+  heard: number,
+): { take(): readonly string[]; heard(): number } {
   let given = heard;
   return {
     heard: () => given,

@@ -1,9 +1,9 @@
 /** Step `verify`: has the verdict established in fresh copies, and sends the agent back while rounds and budget are left. */
 
-import type { Outcome, StepContext } from "#src/dag/dag.ts";
-import { protectingGlob } from "#src/config/protected-paths.ts";
-import type { Verdict } from "#src/run/verdict.ts";
 import { err, ok } from "#src/base/result.ts";
+import { protectingGlob } from "#src/config/protected-paths.ts";
+import type { Outcome, StepContext } from "#src/dag/dag.ts";
+import type { Verdict } from "#src/run/verdict.ts";
 import type { SuiteResult } from "#src/verify/verify.ts";
 import type { ChangedFile } from "#src/workspace/workspace.ts";
 import { feedbackFor } from "../feedback.ts";
@@ -133,7 +133,9 @@ async function readTexts(context: RunContext, work: Establishing): Promise<Texts
     const before = status === "added" ? null : await files.read(path);
     if (before !== null) base.set(path, Buffer.from(before).toString("utf8"));
     const after =
-      status === "deleted" ? null : await workspaces.readTreeFile(context.runId, repositoryId, work.treeId, path);
+      status === "deleted"
+        ? null
+        : await workspaces.readTreeFile(context.runId, repositoryId, work.treeId, path);
     if (after !== null) patched.set(path, Buffer.from(after).toString("utf8"));
   }
   return { base, patched };

@@ -62,6 +62,8 @@ export interface GitRepository {
   mergeTree(base: string, head: string): Promise<string | null>;
   /** Added lines, removed lines and number of files from `base` to `head`. */
   diffStat(base: string, head: string): Promise<{ additions: number; deletions: number; files: number }>;
+  /** Unified diff from `base` to `head`. */
+  diff(base: string, head: string): Promise<string>;
 }
 
 /** Makes the bare repository when it is not there; its path is `<root>/<id>.git`, so that a rename changes nothing. */
@@ -176,7 +178,14 @@ function parseTree(listing: string): readonly TreeItem[] {
 function historyParts(
   directory: string,
 ): Part<
-  "writeCommit" | "readCommit" | "isAncestor" | "mergeBase" | "countCommits" | "mergeTree" | "diffStat"
+  | "writeCommit"
+  | "readCommit"
+  | "isAncestor"
+  | "mergeBase"
+  | "countCommits"
+  | "mergeTree"
+  | "diff"
+  | "diffStat"
 > {
   const text = async (args: readonly string[]) => (await git(directory, args)).toString("utf8").trim();
   return {
@@ -208,6 +217,7 @@ function historyParts(
       const run = await runGit(directory, ["merge-tree", "--write-tree", base, head]);
       return run.code === 0 ? (run.stdout.toString("utf8").split("\n")[0] ?? null) : null;
     },
+    diff: (base, head) => text(["diff", "--no-color", "--no-ext-diff", base, head, "--"]),
     diffStat: async (base, head) => {
       const lines = (await text(["diff", "--numstat", base, head])).split("\n").filter((line) => line !== "");
       const counts = lines.map((line) =>

@@ -1,0 +1,123 @@
+/** The server put together: the one place that chooses every adapter. `serve` and `demo` start exactly this. */
+
+import { homedir } from "node:os";
+import { createBackground, type Edge } from "#src/app/edge.ts";
+import { type Handlers, type RunningServer, startServer } from "#src/app/server.ts";
+import { createWebhookMiddleware } from "#src/app/webhooks.ts";
+import { type Clock, systemClock } from "#src/base/clock.ts";
+import { type Ids, systemIds } from "#src/base/ids.ts";
+import type { Log } from "#src/base/log.ts";
+import type { Redactor } from "#src/base/redact.ts";
+import type { AppCredentials, Config } from "#src/config/config.ts";
+import type { Environment } from "#src/config/environment.ts";
+import { githubConversation } from "#src/fix/github-conversation.ts";
+import type { GitHubApp } from "#src/github/github.ts";
+import { createGitHubApp } from "#src/github/octokit.ts";
+import { createEmbeddedQueue } from "#src/queue/embedded.ts";
+import { openSqliteStore } from "#src/store/sqlite.ts";
+import { createWorker, type Worker } from "#src/worker/worker.ts";
+import { createPorts, openSandbox, type PortParts } from "./ports.ts";
+
+/** Commands and publishing never wait behind long work. */
+const DESK_CONCURRENCY = 4;
+const STOP_MS = 8_000;
+
+export interface ApplicationOptions {
+  readonly config: Config;
+  /** For what git and package managers need of the host: PATH, proxies, certificates, registries. */
+  readonly env: Environment;
+  readonly redactor: Redactor;
+  readonly log: Log;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+}
+
+export interface Application {
+  readonly server: RunningServer;
+  readonly handlers: Handlers;
+  /** Puts the webhooks in and begins to work; called once, at once or when the set-up page has the credentials. */
+  begin(credentials: AppCredentials): Promise<void>;
+  /** Stops taking work, hands leases back, closes everything; at most about ten seconds. */
+  stop(): Promise<void>;
+}
+
+/** Opens store, sandbox and server. Rejects with a sentence that says what to do when one of them cannot be had. */
+export async function startApplication(options: ApplicationOptions): Promise<Application> {
+  const { config, log, redactor } = options;
+  const clock = options.clock ?? systemClock;
+  const ids = options.ids ?? systemIds;
+  const sandbox = await openSandbox({ config, env: options.env, clock, ids, log, home: homedir() });
+  const store = openSqliteStore({ path: `${config.server.dataDir}/state.db`, clock });
+  const queue = createEmbeddedQueue({
+    concurrency: { work: config.limits.concurrency, desk: DESK_CONCURRENCY },
+    clock,
+    log,
+  });
+  const background = createBackground(log);
+  const handlers: Handlers = {
+    webhooks: null,
+    setup: null,
+    ready: async () => (await store.ready()) && (await queue.ready()),
+  };
+  let worker: Worker | null = null;
+  const { host, port } = config.server;
+  const server = await startServer({ host, port, handlers, log }).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  const begin = async (credentials: AppCredentials) => {
+    redactor.add(credentials.webhookSecret);
+    const app = createGitHubApp({
+      appId: credentials.appId,
+      privateKey: credentials.privateKey,
+      baseUrl: config.github.apiUrl,
+      clock,
+      redactor,
+      log,
+    });
+    const parts: PortParts = { config, env: options.env, sandbox, store, clock, ids, log, redactor };
+    const ports = createPorts(parts, onGitHub(app, clock, config));
+    worker = createWorker({ ports, queue, name: `${process.pid}-${ids.hex(4)}` });
+    await worker.start();
+    const edge: Edge = {
+      store,
+      queue,
+      app,
+      allowedOwners: config.github.allowedOwners,
+      paused: config.limits.paused,
+      clock,
+      ids,
+      log,
+      background,
+    };
+    const { apiUrl } = config.github;
+    const logLevel = config.server.logLevel === "silent" ? "fatal" : config.server.logLevel;
+    handlers.webhooks = await createWebhookMiddleware({ credentials, apiUrl, logLevel, log, edge });
+  };
+  const stop = async () => {
+    handlers.webhooks = null;
+    await server.close(1_000);
+    await background.settled();
+    await worker?.stop(STOP_MS);
+    await store.close();
+  };
+  return { server, handlers, begin, stop };
+}
+
+/** How a run talks and fetches when its issue is on GitHub. */
+function onGitHub(app: GitHubApp, clock: Clock, config: Config): Parameters<typeof createPorts>[1] {
+  const { publicUrl } = config.server;
+  return {
+    converse: (request, signal) => githubConversation({ app, request, clock, signal }),
+    gitToken: (request) => async (renew) => {
+      const { id, owner, name } = request.repository;
+      const token = await app.gitToken(request.installationId, { id, owner, name }, renew);
+      return token.ok ? token.value : null;
+    },
+    tracePlace: (runId) =>
+      publicUrl === null
+        ? `agent-fix trace ${runId}`
+        : `${publicUrl}/runs/${runId} (agent-fix trace ${runId})`,
+    localRepositories: [],
+  };
+}

@@ -1,0 +1,168 @@
+/** `agent-fix doctor`: checks this machine and the settings, one line each, and says what to do about what does not hold. */
+
+import { access, constants } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { parseArgs, styleText } from "node:util";
+import { rgPath } from "@vscode/ripgrep";
+import { systemClock } from "#src/base/clock.ts";
+import { systemIds } from "#src/base/ids.ts";
+import { createRedactor } from "#src/base/redact.ts";
+import { messageOf } from "#src/base/result.ts";
+import { type Config, secretsOf } from "#src/config/config.ts";
+import { type Environment, loadEnv, processEnvironment } from "#src/config/environment.ts";
+import { createGitHubApp } from "#src/github/octokit.ts";
+import type { ProbeLine } from "#src/sandbox/sandbox.ts";
+import { createLog, toStandardError } from "./logger.ts";
+import { openSandbox } from "./ports.ts";
+
+const USAGE = `agent-fix doctor: checks Node, git, ripgrep, the sandbox, the credentials and the model, and says what to do.
+
+Exit code 0 when everything holds, 1 otherwise.`;
+
+const NEEDED_NODE = 24;
+
+export async function doctor(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { help: { type: "boolean", short: "h" } } });
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  const env = processEnvironment();
+  const lines: ProbeLine[] = [];
+  const report = (line: ProbeLine) => {
+    lines.push(line);
+    console.log(tell(line));
+  };
+  report(nodeLine());
+  report(await programLine("git", env.PATH, "install git, e.g. with scripts/setup-system.sh"));
+  report(await ripgrepLine());
+  const loaded = loadEnv(env);
+  if (!loaded.ok) {
+    for (const one of loaded.error)
+      report({ name: one.name, holds: false, detail: `${one.problem}. ${one.remedy}` });
+    const local = loadEnv(
+      { PATH: env.PATH, DATA_DIR: env.DATA_DIR, SANDBOX: env.SANDBOX, OPENAI_BASE_URL: "http://127.0.0.1/" },
+      "local",
+    );
+    if (local.ok) await sandboxLines(local.value, env, report);
+  } else {
+    await sandboxLines(loaded.value, env, report);
+    report(await credentialsLine(loaded.value));
+    report(await modelLine(loaded.value));
+  }
+  const bad = lines.filter((line) => !line.holds).length;
+  console.log(bad === 0 ? "\nEverything holds." : `\n${bad} of ${lines.length} do not hold.`);
+  return bad === 0 ? 0 : 1;
+}
+
+function tell(line: ProbeLine): string {
+  const mark = line.holds ? styleText("green", "✔") : styleText("red", "✗");
+  return `${mark} ${line.name}: ${line.detail}`;
+}
+
+function nodeLine(): ProbeLine {
+  const major = Number(process.versions.node.split(".")[0]);
+  const holds = major >= NEEDED_NODE;
+  return {
+    name: "Node",
+    holds,
+    detail: holds
+      ? process.version
+      : `${process.version}; ${NEEDED_NODE} or newer is needed: run npm ci and start with npm start`,
+  };
+}
+
+async function programLine(name: string, path: string | undefined, remedy: string): Promise<ProbeLine> {
+  for (const directory of (path ?? "").split(":")) {
+    const file = join(directory, name);
+    if (directory !== "" && (await isExecutable(file))) return { name, holds: true, detail: file };
+  }
+  return { name, holds: false, detail: `not found: ${remedy}` };
+}
+
+async function ripgrepLine(): Promise<ProbeLine> {
+  const holds = await isExecutable(rgPath);
+  return {
+    name: "ripgrep",
+    holds,
+    detail: holds ? "comes with the packages" : "not found: run npm ci again",
+  };
+}
+
+async function isExecutable(file: string): Promise<boolean> {
+  return access(file, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function sandboxLines(
+  config: Config,
+  env: Environment,
+  report: (line: ProbeLine) => void,
+): Promise<void> {
+  const log = createLog("silent", createRedactor([]), toStandardError);
+  try {
+    const sandbox = await openSandbox({
+      config,
+      env,
+      clock: systemClock,
+      ids: systemIds,
+      log,
+      home: homedir(),
+    });
+    for (const line of await sandbox.probe()) report({ ...line, name: `sandbox, ${line.name}` });
+  } catch (error) {
+    report({ name: "sandbox", holds: false, detail: messageOf(error) });
+  }
+}
+
+async function credentialsLine(config: Config): Promise<ProbeLine> {
+  const name = "GitHub app";
+  const { credentials, apiUrl } = config.github;
+  if (credentials === null)
+    return { name, holds: false, detail: "no credentials yet: run npm start and open the page it prints" };
+  const redactor = createRedactor(secretsOf(config));
+  const log = createLog("silent", redactor, toStandardError);
+  const { appId, privateKey } = credentials;
+  const app = createGitHubApp({ appId, privateKey, baseUrl: apiUrl, clock: systemClock, redactor, log });
+  const identity = await app.identity();
+  if (identity.ok)
+    return {
+      name,
+      holds: true,
+      detail: `${identity.value.slug}, owned by ${identity.value.owner ?? "an unknown account"}`,
+    };
+  return {
+    name,
+    holds: false,
+    detail: `${identity.error.message}: check APP_ID, the private key${apiUrl.includes("api.github.com") ? "" : ", GHE_HOST"} and the network`,
+  };
+}
+
+async function modelLine(config: Config): Promise<ProbeLine> {
+  const { baseUrl, apiKey, id } = config.model;
+  const name = `model ${id}`;
+  try {
+    const response = await fetch(`${baseUrl}/models`, {
+      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+      signal: AbortSignal.timeout(15_000),
+    });
+    await response.body?.cancel();
+    if (response.status === 401 || response.status === 403)
+      return {
+        name,
+        holds: false,
+        detail: `the server refuses the key (${response.status}): check OPENAI_API_KEY`,
+      };
+    // Some servers list no models; that they answer is what counts.
+    return { name, holds: response.status < 500, detail: `${baseUrl} answers (${response.status})` };
+  } catch (error) {
+    return {
+      name,
+      holds: false,
+      detail: `${baseUrl} cannot be reached (${messageOf(error)}): check OPENAI_BASE_URL and the network`,
+    };
+  }
+}

@@ -1,0 +1,163 @@
+/** Chooses the adapters of a run's ports from the configuration, for the server and for runs on a local checkout alike. */
+
+import { rgPath } from "@vscode/ripgrep";
+import type { Clock } from "#src/base/clock.ts";
+import type { Ids } from "#src/base/ids.ts";
+import type { Log } from "#src/base/log.ts";
+import type { Redactor } from "#src/base/redact.ts";
+import type { Config } from "#src/config/config.ts";
+import type { Environment } from "#src/config/environment.ts";
+import { readRepositorySettings } from "#src/config/repository-file.ts";
+import type { FixPorts, OperatorSettings } from "#src/fix/ports.ts";
+import { createOpenAiChat } from "#src/model/openai-chat.ts";
+import { publishPullRequest } from "#src/publish/pull-request.ts";
+import { chooseSandbox } from "#src/sandbox/choose.ts";
+import { DEFAULT_REGISTRIES } from "#src/sandbox/policy.ts";
+import { hostRegistrySettings } from "#src/sandbox/registry.ts";
+import type { Sandbox } from "#src/sandbox/sandbox.ts";
+import type { Store } from "#src/store/store.ts";
+import { createTools } from "#src/tools/tools.ts";
+import { openTrace } from "#src/trace/jsonl.ts";
+import { describeSuite } from "#src/verify/describe.ts";
+import { detect } from "#src/verify/detect.ts";
+import { createVerifyPatch } from "#src/verify/procedure.ts";
+import { createRunSuite } from "#src/verify/suite.ts";
+import { createWorkspaces } from "#src/workspace/create-workspaces.ts";
+import { traceDirectory } from "./places.ts";
+
+const GIB = 1024 ** 3;
+const MINUTE = 60_000;
+
+/** What one run may use of the machine, and of the model where no price is known. */
+export const RUN_LIMITS = {
+  memoryBytes: 4 * GIB,
+  processes: 512,
+  diskBytes: 8 * GIB,
+  openFiles: 4_096,
+  maxTurns: 50,
+  maxMinutes: 30,
+  maxTotalTokens: 3_000_000,
+  maxOutputTokens: 16_000,
+  contextTokens: 128_000,
+  setupTimeoutMs: 20 * MINUTE,
+  suiteTimeoutMs: 15 * MINUTE,
+  maxRounds: 3,
+} as const;
+
+export interface SandboxParts {
+  readonly config: Config;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly home: string;
+}
+
+/** Rejects with what to install or switch on when the sandbox that was asked for does not work here. */
+export async function openSandbox(parts: SandboxParts): Promise<Sandbox> {
+  const chosen = await chooseSandbox(parts.config.sandbox.kind, {
+    dataDir: parts.config.server.dataDir,
+    clock: parts.clock,
+    ids: parts.ids,
+    log: parts.log,
+    hostPath: parts.env.PATH ?? "/usr/local/bin:/usr/bin:/bin",
+    registry: await hostRegistrySettings(parts.env, parts.home),
+    ripgrep: rgPath,
+  });
+  if (!chosen.ok) throw new Error(`the sandbox does not work on this machine: ${chosen.error.message}`);
+  return chosen.value;
+}
+
+export interface PortParts {
+  readonly config: Config;
+  readonly env: Environment;
+  readonly sandbox: Sandbox;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly redactor: Redactor;
+}
+
+/** Where the issue lives and how its repository is reached. */
+export interface PlaceParts extends Pick<FixPorts, "converse" | "gitToken"> {
+  readonly tracePlace: (runId: string) => string;
+  /** Absolute directories that may be fetched by a `file:` address. */
+  readonly localRepositories: readonly string[];
+}
+
+export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
+  const { config, sandbox, store, clock, ids, log, redactor } = parts;
+  const { dataDir } = config.server;
+  const runSuite = createRunSuite((text) => redactor.redact(text));
+  return {
+    store,
+    sandbox,
+    workspaces: createWorkspaces({
+      dataDir,
+      sandbox,
+      owner: sandbox.owner,
+      allowedHosts: [config.github.host],
+      localRepositories: place.localRepositories,
+      gitEnvironment: parts.env,
+      clock,
+      ids,
+      redactor,
+      log,
+    }),
+    model: (modelId) => {
+      const { baseUrl, apiKey } = config.model;
+      return createOpenAiChat({ baseUrl, apiKey, modelId, clock, ids, redactor, log });
+    },
+    makeTools: createTools,
+    detect,
+    runSuite,
+    describeSuite,
+    verifyPatch: createVerifyPatch(runSuite),
+    publish: publishPullRequest,
+    openTrace: (runId) => openTrace({ dir: traceDirectory(dataDir), runId, clock, redactor, log }),
+    converse: place.converse,
+    gitToken: place.gitToken,
+    readSettings: (text) => readRepositorySettings(operatorLimits(config), text),
+    operator: operatorSettings(config, place.tracePlace),
+    clock,
+    ids,
+    log,
+    redactor,
+  };
+}
+
+function operatorLimits(config: Config): Parameters<typeof readRepositorySettings>[0] {
+  return {
+    model: config.model.id,
+    modelsAllowed: config.model.allowed,
+    imagesAllowed: [],
+    networkAllow: config.sandbox.networkAllow,
+    protectedExcept: config.sandbox.protectedExcept,
+    budgetUsd: config.limits.budgetUsd,
+    maxTurns: RUN_LIMITS.maxTurns,
+    maxMinutes: RUN_LIMITS.maxMinutes,
+  };
+}
+
+function operatorSettings(config: Config, tracePlace: PlaceParts["tracePlace"]): OperatorSettings {
+  const { memoryBytes, processes, diskBytes, openFiles, ...rest } = RUN_LIMITS;
+  return {
+    budgetUsd: config.limits.budgetUsd,
+    price: (modelId) => {
+      const price = config.model.prices[modelId];
+      return price === undefined
+        ? null
+        : { inputUsd: price.input, cachedUsd: price.cached, outputUsd: price.output };
+    },
+    maxTotalTokens: rest.maxTotalTokens,
+    maxOutputTokens: rest.maxOutputTokens,
+    contextTokens: rest.contextTokens,
+    limits: { memoryBytes, processes, diskBytes, openFiles },
+    registries: [...Object.values(DEFAULT_REGISTRIES).flat(), ...config.sandbox.networkAllow],
+    setupTimeoutMs: rest.setupTimeoutMs,
+    suiteTimeoutMs: rest.suiteTimeoutMs,
+    maxRounds: rest.maxRounds,
+    tracePlace,
+  };
+}

@@ -1,0 +1,176 @@
+/** `agent-fix run`: the same core on a local checkout; it ends with a patch file instead of a pull request. */
+
+import { createHash } from "node:crypto";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { systemClock } from "#src/base/clock.ts";
+import { systemIds } from "#src/base/ids.ts";
+import { createRedactor } from "#src/base/redact.ts";
+import { type Config, formatProblems, secretsOf } from "#src/config/config.ts";
+import { loadEnv, processEnvironment } from "#src/config/environment.ts";
+import { DIFF_BLOB } from "#src/fix/steps/collect.ts";
+import { createEmbeddedQueue } from "#src/queue/embedded.ts";
+import type { RunRequest } from "#src/run/run.ts";
+import { openSqliteStore } from "#src/store/sqlite.ts";
+import type { Store } from "#src/store/store.ts";
+import { createWorker } from "#src/worker/worker.ts";
+import { createLog, toStandardError } from "./logger.ts";
+import { createPorts, openSandbox } from "./ports.ts";
+import { terminalConversation } from "./terminal-conversation.ts";
+
+const USAGE = `agent-fix run --repo DIR --issue FILE: work on a local checkout and leave a patch.
+
+  --repo DIR     a git checkout; its current branch, as last committed, is the base
+  --issue FILE   the issue: its first line is the title, the rest the description
+  --output FILE  where the patch goes (default: agent-fix-<run id>.patch)
+
+The model comes from OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL. Nothing in the checkout is changed.`;
+
+/** Exit code 0 with a patch, 1 without one, 2 for wrong options. */
+export async function run(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      repo: { type: "string" },
+      issue: { type: "string" },
+      output: { type: "string" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  if (values.repo === undefined || values.issue === undefined) {
+    console.error(`Both --repo and --issue are needed.\n\n${USAGE}`);
+    return 2;
+  }
+  const loaded = loadEnv(processEnvironment(), "local");
+  if (!loaded.ok) {
+    console.error(formatProblems(loaded.error));
+    return 1;
+  }
+  const request = await readRequest(resolve(values.repo), resolve(values.issue));
+  return work(loaded.value, request, resolve(values.output ?? `agent-fix-${request.runId}.patch`));
+}
+
+async function readRequest(directory: string, issueFile: string): Promise<RunRequest> {
+  const text = await readFile(issueFile, "utf8").catch(() => {
+    throw new Error(`the issue file ${issueFile} cannot be read`);
+  });
+  const [first = "", ...rest] = text.trimStart().split("\n");
+  const title = first.replace(/^#+\s*/, "").trim();
+  if (title === "") throw new Error(`${issueFile} is empty: its first line is the title of the issue`);
+  const branch = await currentBranch(directory);
+  // Any stable number will do: it keys the mirror of this checkout.
+  const id = createHash("sha256").update(directory).digest().readUInt32BE(0);
+  return {
+    runId: systemIds.runId(systemClock.now()),
+    repository: {
+      id,
+      owner: "local",
+      name: basename(directory),
+      cloneUrl: `file://${directory}`,
+      defaultBranch: branch,
+      private: true,
+    },
+    installationId: 0,
+    issue: { number: 1, title, body: rest.join("\n").trim(), author: "local", updatedAt: 0 },
+    askedBy: "local",
+    trigger: "local",
+    parent: null,
+    budgetUsd: null,
+  };
+}
+
+/** Read from the files, since no git runs in a directory that others may have prepared. */
+async function currentBranch(directory: string): Promise<string> {
+  const dotGit = join(directory, ".git");
+  const kind = await stat(dotGit).catch(() => null);
+  if (kind === null) throw new Error(`${directory} is no git checkout: it has no .git`);
+  const gitDir = kind.isDirectory()
+    ? dotGit
+    : resolve(directory, (await readFile(dotGit, "utf8")).replace(/^gitdir:\s*/, "").trim());
+  const head = (await readFile(join(gitDir, "HEAD"), "utf8")).trim();
+  const branch = /^ref: refs\/heads\/(.+)$/.exec(head)?.[1];
+  if (branch === undefined)
+    throw new Error(`${directory} is on no branch: check one out (git switch -c work)`);
+  return branch;
+}
+
+async function work(config: Config, request: RunRequest, output: string): Promise<number> {
+  const env = processEnvironment();
+  // Apart from the server's state, so that neither takes up the other's runs.
+  const dataDir = join(config.server.dataDir, "local");
+  const local: Config = { ...config, server: { ...config.server, dataDir } };
+  const redactor = createRedactor(secretsOf(config));
+  const log = createLog(
+    config.server.logLevel === "info" ? "warn" : config.server.logLevel,
+    redactor,
+    toStandardError,
+  );
+  const shared = { config: local, env, clock: systemClock, ids: systemIds, log };
+  const sandbox = await openSandbox({ ...shared, home: homedir() });
+  const store = openSqliteStore({ path: join(dataDir, "state.db"), clock: systemClock });
+  const queue = createEmbeddedQueue({ concurrency: { work: 1, desk: 1 }, clock: systemClock, log });
+  const talk = terminalConversation((line) => console.log(line), systemClock);
+  const ports = createPorts(
+    { ...shared, sandbox, store, redactor },
+    {
+      converse: () => talk.conversation,
+      gitToken: () => async () => null,
+      tracePlace: (runId) => `agent-fix trace ${runId}`,
+      localRepositories: [request.repository.cloneUrl.slice("file://".length)],
+    },
+  );
+  const worker = createWorker({ ports, queue, name: `local-${systemIds.hex(4)}` });
+  const interrupted = interruption();
+  try {
+    await store.createRun(request);
+    await worker.start();
+    await queue.push(request.runId, "desk");
+    await Promise.race([talk.ended, interrupted]);
+    return await leavePatch(store, request.runId, output);
+  } finally {
+    await worker.stop(10_000);
+    await endRun(store, request.runId);
+    await ports.workspaces.remove(request.runId, false);
+    await store.close();
+  }
+}
+
+async function leavePatch(store: Store, runId: string, output: string): Promise<number> {
+  const diff = await store.blob(runId, DIFF_BLOB);
+  if (diff === null || diff.length === 0) {
+    console.log("There is no patch.");
+    return 1;
+  }
+  await writeFile(output, diff);
+  const run = await store.run(runId);
+  const offered = run?.state === "awaiting_approval";
+  console.log(
+    `\nThe patch is in ${output}${offered ? `; apply it with: git apply ${output}` : ", but it is not recommended (see above)"}.`,
+  );
+  return offered ? 0 : 1;
+}
+
+/** A local run is over when its command is; it never waits for an approval. */
+async function endRun(store: Store, runId: string): Promise<void> {
+  const run = await store.run(runId);
+  if (run === null || run.ended) return;
+  const lease = await store.claim(runId, "local-end", 5_000);
+  if (lease === null) return;
+  await store.append(lease, [{ type: "cancelled", by: "local", why: "shutdown_of_operator" }], {
+    state: "cancelled",
+    ended: true,
+  });
+  await store.release(lease);
+}
+
+function interruption(): Promise<void> {
+  return new Promise((done) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => done());
+  });
+}

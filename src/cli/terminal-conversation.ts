@@ -1,0 +1,51 @@
+/** The conversation of a local run: what would be comments on an issue is printed, and nobody is asked who they are. */
+
+import type { Clock } from "#src/base/clock.ts";
+import { ok } from "#src/base/result.ts";
+import type { Conversation } from "#src/fix/conversation.ts";
+
+export interface TerminalConversation {
+  readonly conversation: Conversation;
+  /** Resolves when a plan or a result was shown. */
+  readonly ended: Promise<void>;
+}
+
+export function terminalConversation(print: (line: string) => void, clock: Clock): TerminalConversation {
+  const ended = Promise.withResolvers<void>();
+  let shown = "";
+  const show = (body: string) => print(withoutMarker(body));
+  const conversation: Conversation = {
+    mayStart: async () => ({ go: true }),
+    permission: async () => "admin",
+    labelledAfter: async () => true,
+    status: async (_journal, body) => {
+      // Only the sentence with the state: the rest changes with every step.
+      const state = /· run `[^`]+` · (.*)/.exec(body)?.[1] ?? "";
+      if (state !== shown) print(`- ${state}`);
+      shown = state;
+      return ok(null);
+    },
+    plan: async (_journal, render) => {
+      const plan = render("full");
+      show(plan.body.slice(0, plan.body.lastIndexOf("### Your answer")).trimEnd());
+      ended.resolve();
+      return ok({ commentId: 1, at: clock.now(), diffShown: plan.diffShown });
+    },
+    result: async (_journal, render) => {
+      show(render("full"));
+      ended.resolve();
+      return ok(null);
+    },
+    concludePlan: async () => ok(null),
+    answer: async () => ok(null),
+    branchHead: async () => ok(null),
+    publisher: () => {
+      throw new Error("a local run publishes nothing");
+    },
+  };
+  return { conversation, ended: ended.promise };
+}
+
+function withoutMarker(body: string): string {
+  return body.replace(/^<!--.*?-->\n*/s, "").replaceAll("\u200b", "");
+}

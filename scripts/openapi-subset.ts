@@ -59,6 +59,18 @@ const OPERATIONS: readonly string[] = [
   "PATCH /repos/{owner}/{repo}/pulls/{pull_number}",
 ];
 
+/** Where the description is plainly wrong, with what is put in its place. */
+const CORRECTIONS: Readonly<Record<string, (operation: Mapping) => Mapping>> = {
+  // Inlined, and there an installation's account must be a person and an enterprise at once.
+  "GET /app/installations": (operation) => ({
+    ...operation,
+    responses: {
+      ...mapping(operation.responses),
+      "200": { type: "array", items: { $ref: "#/definitions/installation" } },
+    },
+  }),
+};
+
 /** Words for people, and keywords of OpenAPI that JSON Schema does not have. */
 const DROPPED = new Set([
   "description",
@@ -116,7 +128,7 @@ function createReader(description: Mapping) {
     const [kind = "", name = ""] = ref.replace("#/components/", "").split("/");
     return mapping(mapping(components[kind])[name]);
   };
-  const operation = (key: string): Value => {
+  const operation = (key: string): Mapping => {
     const [method = "", path = ""] = key.split(" ");
     const item = mapping(mapping(description.paths)[path]);
     const found = item[method.toLowerCase()];
@@ -165,7 +177,11 @@ function main(): void {
     return;
   }
   const reader = createReader(JSON.parse(readFileSync(file, "utf8")));
-  const operations = new Map(OPERATIONS.map((key) => [key, reader.operation(key)] as const));
+  const operations = new Map(
+    OPERATIONS.map(
+      (key) => [key, CORRECTIONS[key]?.(reader.operation(key)) ?? reader.operation(key)] as const,
+    ),
+  );
   const definitions = new Map<string, Value>();
   const wanted = [...operations.values()].flatMap(refsIn);
   for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {

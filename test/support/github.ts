@@ -47,6 +47,8 @@ export interface GitHubRig {
 
 export interface RigOptions {
   readonly repository?: Partial<NewRepository>;
+  /** The owner is an organization instead of a person: `big-org` instead of `acme`. */
+  readonly organization?: boolean;
   readonly permissions?: Readonly<Record<string, string>>;
   readonly tokenLifetimeMs?: number;
   /** The adapter's waits pass at once, moving the clock by as much; else they last until the test moves it. */
@@ -84,8 +86,9 @@ export async function githubRig(options: RigOptions = {}): Promise<GitHubRig> {
     },
     ...(options.tokenLifetimeMs === undefined ? {} : { tokenLifetimeMs: options.tokenLifetimeMs }),
   });
+  if (options.organization === true) hub.createOrganization("big-org");
   const created = await hub.createRepository({
-    owner: "acme",
+    owner: options.organization === true ? "big-org" : "acme",
     name: "widget",
     private: true,
     files: { "README.md": "# widget\n", "src/add.js": "export const add = (a, b) => a - b;\n" },

@@ -92,7 +92,7 @@ export function requireAccess(caller: Caller, repository: Repository, needs: Nee
       ? refuse(401, "Requires authentication")
       : notAccessible(spelled(needs));
   }
-  if (caller.token.installation.suspendedAt !== null)
+  if (caller.token.installation.suspension !== null)
     throw refuse(403, "This installation has been suspended");
   const enough = needs.some(([name, level]) => allows(caller.token.permissions, name, level));
   if (!enough) throw notAccessible(spelled(needs));

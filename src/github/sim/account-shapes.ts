@@ -95,6 +95,7 @@ export function appShape(urls: Urls, app: App): JsonObject {
 }
 
 export function installationShape(urls: Urls, installation: Installation): JsonObject {
+  const { suspension } = installation;
   const api = `${urls.api}/app/installations/${installation.id}`;
   return {
     id: installation.id,
@@ -114,8 +115,8 @@ export function installationShape(urls: Urls, installation: Installation): JsonO
     single_file_name: null,
     has_multiple_single_files: false,
     single_file_paths: [],
-    suspended_by: null,
-    suspended_at: installation.suspendedAt === null ? null : timeText(installation.suspendedAt),
+    suspended_by: suspension === null ? null : userShape(urls, suspension.by),
+    suspended_at: suspension === null ? null : timeText(suspension.at),
   };
 }
 

@@ -97,7 +97,7 @@ function refusalOf(caller: Caller | null, repository: Repository | null, isPush:
   const { token } = caller;
   if (!coversRepository(token, repository))
     return readable ? null : isPush && !repository.private ? 403 : 404;
-  if (token.installation.suspendedAt !== null) return 403;
+  if (token.installation.suspension !== null) return 403;
   return readable || allows(token.permissions, "contents", isPush ? "write" : "read") ? null : 403;
 }
 

@@ -184,7 +184,7 @@ function installationControls(hub: Hub): InstallationControls {
         account: owner,
         permissions: permissions ?? app.permissions,
         repositoryIds: new Set(chosen.map((repository) => repository.id)),
-        suspendedAt: null,
+        suspension: null,
         createdAt: hub.clock.now(),
       };
       hub.state.installations.set(installation.id, installation);
@@ -195,8 +195,9 @@ function installationControls(hub: Hub): InstallationControls {
       find(id).permissions = permissions;
     },
     setSuspended: (id, suspended) => {
-      find(id).suspendedAt = suspended ? hub.clock.now() : null;
-      announceInstallation(hub, find(id), suspended ? "suspend" : "unsuspend");
+      const found = find(id);
+      found.suspension = suspended ? { at: hub.clock.now(), by: found.account } : null;
+      announceInstallation(hub, found, suspended ? "suspend" : "unsuspend");
     },
     uninstall: (id) => {
       const installation = find(id);

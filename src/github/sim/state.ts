@@ -31,7 +31,7 @@ export interface Installation {
   readonly account: Account;
   permissions: Readonly<Record<string, string>>;
   readonly repositoryIds: Set<number>;
-  suspendedAt: number | null;
+  suspension: { readonly at: number; readonly by: Account } | null;
   readonly createdAt: number;
 }
 

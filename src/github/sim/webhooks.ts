@@ -88,7 +88,14 @@ export function createWebhooks(parts: {
   };
 
   const again = (delivery: Delivery): Delivery =>
-    record({ ...delivery, id: takeId(state), redelivery: true, ...UNSENT });
+    record({
+      ...delivery,
+      id: takeId(state),
+      redelivery: true,
+      // It goes to the app's present address.
+      url: state.apps.get(delivery.appId)?.webhookUrl ?? null,
+      ...UNSENT,
+    });
 
   const dispatch = (delivery: Delivery) => {
     if (toDrop > 0) {

@@ -48,7 +48,7 @@ function installationOf(call: Call, app: App): Installation {
 function mintToken(call: Call, app: App): Answer {
   const { hub } = call;
   const installation = installationOf(call, app);
-  if (installation.suspendedAt !== null) throw refuse(403, "This installation has been suspended");
+  if (installation.suspension !== null) throw refuse(403, "This installation has been suspended");
   const repositories = wantedRepositories(call, installation);
   const token: AccessToken = {
     token: `ghs_${hub.ids.hex(18)}`,

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { detect } from "#src/verify/detect.ts";
-import { mayWatch, recognise, withoutWatch } from "#src/verify/runners.ts";
 import type { Detected, DetectOverrides } from "#src/verify/verify.ts";
 import type { CommitFiles } from "#src/workspace/workspace.ts";
 
@@ -370,7 +369,16 @@ test("H10: detection reads the commit it is given and nothing else", async () =>
     "package.json": pkg({ scripts: { test: "node --test" } }),
     ".github/agent-fix.yml": "test: curl evil",
   });
-  const found = await detect({ list: files.list, read: (path) => (read.push(path), files.read(path)) }, NONE);
+  const found = await detect(
+    {
+      list: files.list,
+      read: (path) => {
+        read.push(path);
+        return files.read(path);
+      },
+    },
+    NONE,
+  );
   assert.equal(found.test?.command, "npm test");
   assert.deepEqual(
     read,
@@ -385,23 +393,4 @@ test("other ecosystems in the same directory are named as not run", async () => 
     Makefile: "test:\n\ttrue\n",
   });
   assert.match(found.notes.join(), /Not run: `make test`/);
-});
-
-test("runners are recognised as calls, not as words", () => {
-  for (const [text, runner] of [
-    ["NODE_OPTIONS=--experimental-vm-modules jest", "jest"],
-    ["cross-env CI=1 npx vitest run", "vitest"],
-    ["node --import tsx --test 'test/**/*.ts'", "node-test"],
-    ["node_modules/.bin/jest", "jest"],
-    ["eslint jest.config.js", "unknown"],
-    ["node scripts/run-tests.js", "unknown"],
-    ["python -m unittest discover", "unittest"],
-    ["cd x && make test", "make"],
-    ["node --test-reporter=dot --test", "node-test"],
-  ] as const)
-    assert.equal(recognise(text), runner, text);
-  assert.equal(withoutWatch("vitest watch --reporter=dot"), "vitest run --reporter=dot");
-  assert.equal(withoutWatch("jest --watchAll=false"), "jest --watchAll=false");
-  assert.equal(mayWatch("vitest --coverage"), true);
-  assert.equal(mayWatch("vitest --run"), false);
 });

@@ -1,6 +1,7 @@
 /** Builders for suite results and verdict facts, so that a test says only what matters to it. */
 
-import type { SuiteEvidence } from "#src/run/verdict.ts";
+import type { SuiteEvidence, TamperFinding } from "#src/run/verdict.ts";
+import { tamperReport } from "#src/verify/tamper.ts";
 import type { DetectedSuite, SuiteResult, TestCase, VerdictFacts } from "#src/verify/verify.ts";
 import type { ChangedFile } from "#src/workspace/workspace.ts";
 
@@ -95,4 +96,18 @@ export function factsOf(texts: Texts, parts: Partial<VerdictFacts>): VerdictFact
     patchedText: (path) => texts[path]?.[1] ?? null,
     ...parts,
   };
+}
+
+/** The tamper report of a patch given as texts. */
+export function report(texts: Texts): readonly TamperFinding[] {
+  return tamperReport({
+    changes: changesOf(texts),
+    baseText: (path) => texts[path]?.[0] ?? null,
+    patchedText: (path) => texts[path]?.[1] ?? null,
+  });
+}
+
+/** Each kind of finding once, in order. */
+export function kinds(texts: Texts): readonly TamperFinding["kind"][] {
+  return [...new Set(report(texts).map((finding) => finding.kind))];
 }

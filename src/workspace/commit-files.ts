@@ -2,6 +2,7 @@
 
 import { ok, type Result } from "#src/base/result.ts";
 import type { HostGit } from "./git.ts";
+import { isTreePath } from "./names.ts";
 import { parseTree, type TreeEntry } from "./parse.ts";
 import type { CommitFiles, GitFailure } from "./workspace.ts";
 
@@ -17,6 +18,7 @@ async function entryAt(
   treeish: string,
   path: string,
 ): Promise<Result<TreeEntry | null, GitFailure>> {
+  if (!isTreePath(path)) return ok(null);
   const listed = await git.stream({
     gitDir,
     args: ["ls-tree", "-z", "-l", treeish, "--", `:(literal)${path}`],

@@ -1,6 +1,6 @@
 /** A file of numbered lines that only grows: whole lines, one write each, also after a line that was torn. */
 
-import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 export interface AppendFile {
@@ -11,8 +11,15 @@ export interface AppendFile {
 
 const NEWLINE = 0x0a;
 
-/** Opens nothing yet: the first line does, and tries again after a failure. `numberOf` reads a line's number; null for a line that has none. */
-export function appendFile(path: string, numberOf: (line: string) => number | null): AppendFile {
+/**
+ * Opens nothing yet: the first line does, and tries again after a failure. `numberOf` reads a line's number; null for a line that has none.
+ * `write` is the system call; it may write less than it was given, as on a full disk.
+ */
+export function appendFile(
+  path: string,
+  numberOf: (line: string) => number | null,
+  write: (fd: number, bytes: Uint8Array) => number = writeSync,
+): AppendFile {
   let open: { readonly fd: number } | null = null;
   let last = 0;
   /** The file may end in the middle of a line. */
@@ -22,9 +29,15 @@ export function appendFile(path: string, numberOf: (line: string) => number | nu
     if (open !== null) return open;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const fd = openSync(path, "a", 0o600);
-    const content = readFileSync(path);
-    torn = content.length > 0 && content.at(-1) !== NEWLINE;
-    last = lastNumber(content.toString("utf8"), numberOf);
+    try {
+      if (!fstatSync(fd).isFile()) throw new Error(`${path} is not a regular file`);
+      const content = readFileSync(path);
+      torn = content.length > 0 && content.at(-1) !== NEWLINE;
+      last = lastNumber(content.toString("utf8"), numberOf);
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
     open = { fd };
     return open;
   };
@@ -35,7 +48,7 @@ export function appendFile(path: string, numberOf: (line: string) => number | nu
       const line = `${torn ? "\n" : ""}${make(last + 1)}\n`;
       const bytes = Buffer.from(line, "utf8");
       torn = true;
-      const written = writeSync(fd, bytes);
+      const written = write(fd, bytes);
       if (written < bytes.length) throw new Error("no space left on the disk");
       torn = false;
       last++;

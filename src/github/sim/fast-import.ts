@@ -17,12 +17,13 @@ export interface FileSource {
   readonly content: Uint8Array;
 }
 
+/** The commit can be asked for by `get-mark :1` behind this stream. */
 export function fastImportStream(commit: CommitSource): Buffer {
   const seconds = Math.floor(commit.at / 1000);
   const who = `${commit.author.name} <${commit.author.email}> ${seconds} +0000`;
   const ref = `refs/heads/${commit.branch}`;
   const parts: (string | Uint8Array)[] = [
-    `commit ${ref}\nauthor ${who}\ncommitter ${who}\n`,
+    `commit ${ref}\nmark :1\nauthor ${who}\ncommitter ${who}\n`,
     ...dataCommand(Buffer.from(commit.message, "utf8")),
     ...(commit.hasParent ? [`from ${ref}^0\n`] : []),
   ];

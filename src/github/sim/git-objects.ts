@@ -1,6 +1,6 @@
 /** The bare repositories of the embedded GitHub: objects, refs and commits through real git plumbing. */
 
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CommitSource, fastImportStream } from "./fast-import.ts";
 import { git, runGit } from "./git.ts";
@@ -74,13 +74,28 @@ export async function createGitRepository(
 ): Promise<GitRepository> {
   const directory = join(root, `${id}.git`);
   await rm(directory, { recursive: true, force: true });
-  await mkdir(directory, { recursive: true });
-  await git(directory, ["init", "--quiet", "--bare", `--initial-branch=${defaultBranch}`]);
-  await git(directory, ["config", "http.receivepack", "true"]);
-  // As GitHub does: a commit that is asked for by its id can be fetched.
-  await git(directory, ["config", "uploadpack.allowAnySHA1InWant", "true"]);
+  // What `git init --bare` would make, without starting a program for each repository.
+  await mkdir(join(directory, "objects"), { recursive: true });
+  await mkdir(join(directory, "refs", "heads"), { recursive: true });
+  await writeFile(join(directory, "HEAD"), `ref: refs/heads/${defaultBranch}\n`);
+  await writeFile(join(directory, "config"), CONFIG);
   return { directory, ...refParts(directory), ...objectParts(directory), ...historyParts(directory) };
 }
+
+/** Pushes over HTTP are taken, and, as on GitHub, a commit that is asked for by its id can be fetched. */
+const CONFIG = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+[http]
+	receivepack = true
+[uploadpack]
+	allowAnySHA1InWant = true
+[gc]
+	auto = 0
+[receive]
+	autogc = false
+`;
 
 type Part<K extends keyof GitRepository> = Pick<GitRepository, K>;
 
@@ -103,10 +118,9 @@ function refParts(
     refSha,
     refs,
     commitFiles: async (commit) => {
-      await git(directory, ["fast-import", "--quiet", "--done"], {
-        input: Buffer.concat([fastImportStream(commit), Buffer.from("done\n")]),
-      });
-      return String(await refSha(`refs/heads/${commit.branch}`));
+      const input = Buffer.concat([fastImportStream(commit), Buffer.from("get-mark :1\ndone\n")]);
+      const printed = await git(directory, ["fast-import", "--quiet", "--done"], { input });
+      return printed.toString("utf8").trim();
     },
     isEmpty: async () => (await refs()).size === 0,
     updateRef: async (ref, sha, old) => {

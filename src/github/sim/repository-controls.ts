@@ -147,8 +147,9 @@ async function pushCommit(
 ): Promise<string> {
   const git = gitOf(hub, repository);
   const ref = `refs/heads/${commit.branch}`;
-  const before = await git.refSha(ref);
-  const start = before ?? (await git.refSha(`refs/heads/${repository.defaultBranch}`));
+  const refs = await git.refs();
+  const before = refs.get(ref) ?? null;
+  const start = before ?? refs.get(`refs/heads/${repository.defaultBranch}`) ?? null;
   if (before === null && start !== null) await git.updateRef(ref, start, null);
   const sha = await git.commitFiles({
     ...commit,

@@ -65,8 +65,19 @@ test("a push needs contents: write, is put on record and moves the pull request"
   await using dir = await tempDir();
   const checkout = join(dir.path, "w");
   assert.equal((await clone(rig, "acme/widget", checkout, await token(rig))).code, 0);
-  await writeFile(join(checkout, "big.bin"), Buffer.alloc(3_000_000, "xyzzy"));
   await runGit(checkout, ["checkout", "-q", "-b", "topic"]);
+  const before = await rig.hub.pushCommit("acme/widget", { by: "maria", branch: "topic", files: { a: "1" } });
+  const opened = await rig.github("write").createPullRequest({
+    title: "Topic",
+    body: "",
+    head: "topic",
+    base: "main",
+    draft: false,
+  });
+  assert.ok(opened.ok);
+  await runGit(checkout, ["fetch", "-q", "origin", "topic"], { env: withToken(await token(rig)) });
+  await runGit(checkout, ["reset", "-q", "--hard", "FETCH_HEAD"]);
+  await writeFile(join(checkout, "big.bin"), Buffer.alloc(3_000_000, "xyzzy"));
   await runGit(checkout, ["add", "-A"]);
   await runGit(checkout, ["commit", "-q", "-m", "big"], { env: ME });
   const push = (value: string) =>
@@ -74,18 +85,18 @@ test("a push needs contents: write, is put on record and moves the pull request"
   const refused = await push(await token(rig));
   assert.match(refused.stderr, /403|not granted/);
   assert.deepEqual(rig.hub.pushes(), []);
-  await rig.github("write").defaultBranch();
   const writer = rig.hub.tokens().find((entry) => entry.permissions.contents === "write");
   assert.ok(writer);
   assert.equal((await push(writer.token)).code, 0);
   const head = (await runGit(checkout, ["rev-parse", "HEAD"])).stdout.toString("utf8").trim();
   const by = "agent-fix-test[bot]";
   assert.deepEqual(rig.hub.pushes(), [
-    { repository: "acme/widget", ref: "refs/heads/topic", before: null, after: head, by },
+    { repository: "acme/widget", ref: "refs/heads/topic", before, after: head, by },
   ]);
+  assert.equal(rig.hub.pullRequests("acme/widget")[0]?.pull?.headSha, head);
 });
 
-test("F12: a planned refusal reaches git as its own words", async () => {
+test("a planned failure of the git address reaches git", async () => {
   await using rig = await githubRig();
   await using dir = await tempDir();
   const fault = { kind: "status", status: 503, body: "maintenance" } as const;

@@ -24,7 +24,7 @@ test("every field of a payload stands in its row", () => {
 test("every field documented is declared in events.ts", () => {
   const source = readFileSync("src/trace/events.ts", "utf8");
   for (const [type, data] of rows) {
-    const start = source.indexOf(`readonly ${type}:`);
+    const start = source.indexOf(`\n  readonly ${type}:`) + 1;
     const declared = source.slice(start, source.indexOf("\n  };", start) + 1 || undefined);
     for (const [, field] of data.replaceAll(/\([^()]*\)/g, "").matchAll(/`(\w+)`/g))
       assert.match(declared, new RegExp(`readonly ${field}\\??:`), `${type}.${field} is not in events.ts`);

@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type Clock, deadline } from "#src/base/clock.ts";
 import type { Log } from "#src/base/log.ts";
 import { WEBHOOK_PATH } from "./webhooks.ts";
 
@@ -29,6 +30,7 @@ export interface ServerOptions {
   readonly host: string;
   readonly port: number;
   readonly handlers: Handlers;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -46,7 +48,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
-  return { url: `http://${host}:${port}`, close: (deadlineMs) => close(server, deadlineMs) };
+  return {
+    url: `http://${host}:${port}`,
+    close: (deadlineMs) => close(server, deadline(options.clock, deadlineMs)),
+  };
 }
 
 function listen(server: Server, { host, port }: ServerOptions): Promise<void> {
@@ -62,11 +67,11 @@ function listen(server: Server, { host, port }: ServerOptions): Promise<void> {
   });
 }
 
-function close(server: Server, deadlineMs: number): Promise<void> {
+function close(server: Server, limit: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
-    AbortSignal.timeout(deadlineMs).addEventListener("abort", () => server.closeAllConnections());
+    limit.addEventListener("abort", () => server.closeAllConnections());
   });
 }
 

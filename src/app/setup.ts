@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
+import { type Clock, deadline } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
@@ -32,6 +33,7 @@ export interface SetupOptions {
   readonly webhookProxyUrl: string | null;
   /** `app.yml`, parsed. */
   readonly manifest: Readonly<Record<string, unknown>>;
+  readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   /** For the page that says where the credentials are. */
@@ -117,7 +119,7 @@ async function takeCallback(
 ): Promise<[number, string]> {
   if (!session.redeemState(query.get("state") ?? ""))
     return [403, problemPage("This answer does not belong to a registration that was started here.")];
-  const converted = await convert(options.apiUrl, query.get("code") ?? "");
+  const converted = await convert(options, query.get("code") ?? "");
   if (!converted.ok) return [502, problemPage(converted.error)];
   try {
     await options.onRegistered(converted.value);
@@ -129,13 +131,16 @@ async function takeCallback(
 }
 
 /** Exchanges the temporary code for the app's credentials; GitHub takes each code once, within an hour. */
-async function convert(apiUrl: string, code: string): Promise<Result<RegisteredApp, string>> {
+async function convert(
+  { apiUrl, clock }: SetupOptions,
+  code: string,
+): Promise<Result<RegisteredApp, string>> {
   if (!/^[\w-]{1,200}$/.test(code)) return err("GitHub sent no code along.");
   try {
     const response = await fetch(`${apiUrl}/app-manifests/${code}/conversions`, {
       method: "POST",
       headers: { accept: "application/vnd.github+json", "user-agent": "agent-fix" },
-      signal: AbortSignal.timeout(30_000),
+      signal: deadline(clock, 30_000),
     });
     if (!response.ok)
       return err(`GitHub answered ${response.status} to the registration. Please start again.`);

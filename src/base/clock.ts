@@ -31,6 +31,13 @@ export const systemClock: Clock = {
     }),
 };
 
+/** A signal that is aborted after `ms` milliseconds, for calls that must not wait for ever. */
+export function deadline(clock: Clock, ms: number): AbortSignal {
+  const controller = new AbortController();
+  clock.timer(ms, () => controller.abort(new Error(`no answer within ${ms / 1000} s`)));
+  return controller.signal;
+}
+
 /** An instant as GitHub and the trace write it: ISO 8601 in UTC. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();

@@ -61,7 +61,7 @@ export async function startApplication(options: ApplicationOptions): Promise<App
   };
   let worker: Worker | null = null;
   const { host, port } = config.server;
-  const server = await startServer({ host, port, handlers, log }).catch(async (error: unknown) => {
+  const server = await startServer({ host, port, handlers, clock, log }).catch(async (error: unknown) => {
     await store.close();
     throw error;
   });

@@ -1,6 +1,7 @@
 /** `agent-fix demo`: the real server against an embedded GitHub and a scripted model, and nothing outside this machine. */
 
-import { createInterface } from "node:readline/promises";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { WEBHOOK_PATH } from "#src/app/webhooks.ts";
 import { systemClock } from "#src/base/clock.ts";
@@ -8,6 +9,7 @@ import { systemIds } from "#src/base/ids.ts";
 import { createRedactor } from "#src/base/redact.ts";
 import { formatProblems, secretsOf } from "#src/config/config.ts";
 import { type Environment, loadEnv, processEnvironment } from "#src/config/environment.ts";
+import { askPerson } from "#src/demo/keyboard.ts";
 import { type ModelServer, startModelServer } from "#src/demo/model-server.ts";
 import { SCENARIOS, type Scenario, scriptOf } from "#src/demo/scripts.ts";
 import { type Stage, setStage } from "#src/demo/stage.ts";
@@ -15,7 +17,7 @@ import { type StoryEnd, tell } from "#src/demo/story.ts";
 import { createTerminal } from "#src/demo/terminal.ts";
 import { startApplication } from "./application.ts";
 import { createLog, toStandardError } from "./logger.ts";
-import { traceFile } from "./places.ts";
+import { dataDirOf, traceDirectory, traceFile } from "./places.ts";
 
 const USAGE = `agent-fix demo: the whole job on this machine, without an account, a key or a network.
 
@@ -94,6 +96,7 @@ async function play(env: Environment, choices: Choices): Promise<number> {
         limitMs: realModel ? 60 * MINUTE : 5 * MINUTE,
       }),
     );
+    await keepTraces(stage, env);
     console.log(farewell(stage, keep));
     return endedAsItShould(end, choices) ? 0 : 1;
   } finally {
@@ -124,29 +127,22 @@ async function withApplication(
   }
 }
 
-/** A line from the keyboard; the end of input cancels. */
-async function askPerson(): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stdout });
-  const closed = new Promise<string>((resolve) => lines.once("close", () => resolve("/cancel")));
-  try {
-    const line = await Promise.race([lines.question("You are the maintainer. Your comment: "), closed]);
-    return line.trim() === "" ? "/help" : line;
-  } finally {
-    lines.close();
-  }
-}
-
 function endedAsItShould(end: StoryEnd, { scenario, interactive, realModel }: Choices): boolean {
   if (interactive || realModel) return true;
   return end === (scenario === "good" ? "published" : "refused");
 }
 
+/** The trace outlives the demo's directory, so that `agent-fix trace` shows it afterwards. */
+async function keepTraces(stage: Stage, env: Environment): Promise<void> {
+  const target = traceDirectory(dataDirOf(env));
+  await cp(traceDirectory(join(stage.directory, "data")), target, { recursive: true });
+}
+
 function farewell(stage: Stage, keep: boolean): string {
   return [
     "",
-    keep
-      ? `Everything is kept in ${stage.directory}; remove it when you are done.`
-      : "The demo's directory, with the trace, is removed now; --keep leaves it.",
+    "bin/agent-fix trace lists the traces kept here, bin/agent-fix trace <run id> tells what a run did.",
+    ...(keep ? [`Everything else is kept in ${stage.directory}; remove it when you are done.`] : []),
     "Other scenarios: npm run demo -- --scenario lying-model, or cheating-model; --interactive lets you answer.",
     "To connect a real repository: npm start, open the page it prints, and follow it (README, five minutes).",
   ].join("\n");

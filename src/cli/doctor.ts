@@ -9,10 +9,10 @@ import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { createRedactor } from "#src/base/redact.ts";
 import { messageOf } from "#src/base/result.ts";
-import { type Config, secretsOf } from "#src/config/config.ts";
+import type { Config } from "#src/config/config.ts";
 import { type Environment, loadEnv, processEnvironment } from "#src/config/environment.ts";
-import { createGitHubApp } from "#src/github/octokit.ts";
 import type { ProbeLine } from "#src/sandbox/sandbox.ts";
+import { credentialsLine, modelLine } from "./doctor-remote.ts";
 import { createLog, toStandardError } from "./logger.ts";
 import { openSandbox } from "./ports.ts";
 
@@ -115,54 +115,5 @@ async function sandboxLines(
     for (const line of await sandbox.probe()) report({ ...line, name: `sandbox, ${line.name}` });
   } catch (error) {
     report({ name: "sandbox", holds: false, detail: messageOf(error) });
-  }
-}
-
-async function credentialsLine(config: Config): Promise<ProbeLine> {
-  const name = "GitHub app";
-  const { credentials, apiUrl } = config.github;
-  if (credentials === null)
-    return { name, holds: false, detail: "no credentials yet: run npm start and open the page it prints" };
-  const redactor = createRedactor(secretsOf(config));
-  const log = createLog("silent", redactor, toStandardError);
-  const { appId, privateKey } = credentials;
-  const app = createGitHubApp({ appId, privateKey, baseUrl: apiUrl, clock: systemClock, redactor, log });
-  const identity = await app.identity();
-  if (identity.ok)
-    return {
-      name,
-      holds: true,
-      detail: `${identity.value.slug}, owned by ${identity.value.owner ?? "an unknown account"}`,
-    };
-  return {
-    name,
-    holds: false,
-    detail: `${identity.error.message}: check APP_ID, the private key${apiUrl.includes("api.github.com") ? "" : ", GHE_HOST"} and the network`,
-  };
-}
-
-async function modelLine(config: Config): Promise<ProbeLine> {
-  const { baseUrl, apiKey, id } = config.model;
-  const name = `model ${id}`;
-  try {
-    const response = await fetch(`${baseUrl}/models`, {
-      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-      signal: AbortSignal.timeout(15_000),
-    });
-    await response.body?.cancel();
-    if (response.status === 401 || response.status === 403)
-      return {
-        name,
-        holds: false,
-        detail: `the server refuses the key (${response.status}): check OPENAI_API_KEY`,
-      };
-    // Some servers list no models; that they answer is what counts.
-    return { name, holds: response.status < 500, detail: `${baseUrl} answers (${response.status})` };
-  } catch (error) {
-    return {
-      name,
-      holds: false,
-      detail: `${baseUrl} cannot be reached (${messageOf(error)}): check OPENAI_BASE_URL and the network`,
-    };
   }
 }

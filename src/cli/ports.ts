@@ -8,11 +8,11 @@ import type { Redactor } from "#src/base/redact.ts";
 import type { Config } from "#src/config/config.ts";
 import type { Environment } from "#src/config/environment.ts";
 import { readRepositorySettings } from "#src/config/repository-file.ts";
-import type { FixPorts, OperatorSettings } from "#src/fix/ports.ts";
+import type { FixPorts } from "#src/fix/ports.ts";
+import type { Model } from "#src/model/model.ts";
 import { createOpenAiChat } from "#src/model/openai-chat.ts";
 import { publishPullRequest } from "#src/publish/pull-request.ts";
 import { chooseSandbox } from "#src/sandbox/choose.ts";
-import { DEFAULT_REGISTRIES } from "#src/sandbox/policy.ts";
 import { hostRegistrySettings } from "#src/sandbox/registry.ts";
 import type { Sandbox } from "#src/sandbox/sandbox.ts";
 import type { Store } from "#src/store/store.ts";
@@ -23,26 +23,8 @@ import { detect } from "#src/verify/detect.ts";
 import { createVerifyPatch } from "#src/verify/procedure.ts";
 import { createRunSuite } from "#src/verify/suite.ts";
 import { createWorkspaces } from "#src/workspace/create-workspaces.ts";
+import { operatorLimits, operatorSettings } from "./operator.ts";
 import { traceDirectory } from "./places.ts";
-
-const GIB = 1024 ** 3;
-const MINUTE = 60_000;
-
-/** What one run may use of the machine, and of the model where no price is known. */
-export const RUN_LIMITS = {
-  memoryBytes: 4 * GIB,
-  processes: 512,
-  diskBytes: 8 * GIB,
-  openFiles: 4_096,
-  maxTurns: 50,
-  maxMinutes: 30,
-  maxTotalTokens: 3_000_000,
-  maxOutputTokens: 16_000,
-  contextTokens: 128_000,
-  setupTimeoutMs: 20 * MINUTE,
-  suiteTimeoutMs: 15 * MINUTE,
-  maxRounds: 3,
-} as const;
 
 export interface SandboxParts {
   readonly config: Config;
@@ -105,10 +87,7 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
       redactor,
       log,
     }),
-    model: (modelId) => {
-      const { baseUrl, apiKey } = config.model;
-      return createOpenAiChat({ baseUrl, apiKey, modelId, clock, ids, redactor, log });
-    },
+    model: createModels(parts),
     makeTools: createTools,
     detect,
     runSuite,
@@ -127,37 +106,14 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
   };
 }
 
-function operatorLimits(config: Config): Parameters<typeof readRepositorySettings>[0] {
-  return {
-    model: config.model.id,
-    modelsAllowed: config.model.allowed,
-    imagesAllowed: [],
-    networkAllow: config.sandbox.networkAllow,
-    protectedExcept: config.sandbox.protectedExcept,
-    budgetUsd: config.limits.budgetUsd,
-    maxTurns: RUN_LIMITS.maxTurns,
-    maxMinutes: RUN_LIMITS.maxMinutes,
-  };
-}
-
-function operatorSettings(config: Config, tracePlace: PlaceParts["tracePlace"]): OperatorSettings {
-  const { memoryBytes, processes, diskBytes, openFiles, ...rest } = RUN_LIMITS;
-  return {
-    budgetUsd: config.limits.budgetUsd,
-    price: (modelId) => {
-      const price = config.model.prices[modelId];
-      return price === undefined
-        ? null
-        : { inputUsd: price.input, cachedUsd: price.cached, outputUsd: price.output };
-    },
-    maxTotalTokens: rest.maxTotalTokens,
-    maxOutputTokens: rest.maxOutputTokens,
-    contextTokens: rest.contextTokens,
-    limits: { memoryBytes, processes, diskBytes, openFiles },
-    registries: [...Object.values(DEFAULT_REGISTRIES).flat(), ...config.sandbox.networkAllow],
-    setupTimeoutMs: rest.setupTimeoutMs,
-    suiteTimeoutMs: rest.suiteTimeoutMs,
-    maxRounds: rest.maxRounds,
-    tracePlace,
+/** One adapter for each model, so that what it learns of its server's ways outlives a run. */
+function createModels({ config, clock, ids, log, redactor }: PortParts): FixPorts["model"] {
+  const { baseUrl, apiKey } = config.model;
+  const models = new Map<string, Model>();
+  return (modelId) => {
+    const model =
+      models.get(modelId) ?? createOpenAiChat({ baseUrl, apiKey, modelId, clock, ids, redactor, log });
+    models.set(modelId, model);
+    return model;
   };
 }

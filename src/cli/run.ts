@@ -1,9 +1,8 @@
 /** `agent-fix run`: the same core on a local checkout; it ends with a patch file instead of a pull request. */
 
-import { createHash } from "node:crypto";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
@@ -16,6 +15,7 @@ import type { RunRequest } from "#src/run/run.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
 import type { Store } from "#src/store/store.ts";
 import { createWorker } from "#src/worker/worker.ts";
+import { readRequest } from "./local-request.ts";
 import { createLog, toStandardError } from "./logger.ts";
 import { createPorts, openSandbox } from "./ports.ts";
 import { terminalConversation } from "./terminal-conversation.ts";
@@ -54,50 +54,6 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const request = await readRequest(resolve(values.repo), resolve(values.issue));
   return work(loaded.value, request, resolve(values.output ?? `agent-fix-${request.runId}.patch`));
-}
-
-async function readRequest(directory: string, issueFile: string): Promise<RunRequest> {
-  const text = await readFile(issueFile, "utf8").catch(() => {
-    throw new Error(`the issue file ${issueFile} cannot be read`);
-  });
-  const [first = "", ...rest] = text.trimStart().split("\n");
-  const title = first.replace(/^#+\s*/, "").trim();
-  if (title === "") throw new Error(`${issueFile} is empty: its first line is the title of the issue`);
-  const branch = await currentBranch(directory);
-  // Any stable number will do: it keys the mirror of this checkout.
-  const id = createHash("sha256").update(directory).digest().readUInt32BE(0);
-  return {
-    runId: systemIds.runId(systemClock.now()),
-    repository: {
-      id,
-      owner: "local",
-      name: basename(directory),
-      cloneUrl: `file://${directory}`,
-      defaultBranch: branch,
-      private: true,
-    },
-    installationId: 0,
-    issue: { number: 1, title, body: rest.join("\n").trim(), author: "local", updatedAt: 0 },
-    askedBy: "local",
-    trigger: "local",
-    parent: null,
-    budgetUsd: null,
-  };
-}
-
-/** Read from the files, since no git runs in a directory that others may have prepared. */
-async function currentBranch(directory: string): Promise<string> {
-  const dotGit = join(directory, ".git");
-  const kind = await stat(dotGit).catch(() => null);
-  if (kind === null) throw new Error(`${directory} is no git checkout: it has no .git`);
-  const gitDir = kind.isDirectory()
-    ? dotGit
-    : resolve(directory, (await readFile(dotGit, "utf8")).replace(/^gitdir:\s*/, "").trim());
-  const head = (await readFile(join(gitDir, "HEAD"), "utf8")).trim();
-  const branch = /^ref: refs\/heads\/(.+)$/.exec(head)?.[1];
-  if (branch === undefined)
-    throw new Error(`${directory} is on no branch: check one out (git switch -c work)`);
-  return branch;
 }
 
 async function work(config: Config, request: RunRequest, output: string): Promise<number> {

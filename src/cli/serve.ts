@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { type Relay, startRelay } from "#src/app/relay.ts";
 import { createSetupPage, type RegisteredApp } from "#src/app/setup.ts";
 import { WEBHOOK_PATH } from "#src/app/webhooks.ts";
+import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
 import { createRedactor } from "#src/base/redact.ts";
@@ -71,6 +72,7 @@ async function openForBusiness(config: Config, application: Application, log: Lo
     publicUrl: config.server.publicUrl,
     webhookProxyUrl: config.github.webhookProxyUrl,
     manifest: await readManifest(),
+    clock: systemClock,
     ids: systemIds,
     log,
     credentialsFile: join(config.server.dataDir, APP_ENV),

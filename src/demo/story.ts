@@ -140,7 +140,7 @@ async function showPullRequest(parts: StoryParts, plan: SeenComment): Promise<St
   terminal.block(colourDiff(diff.trimEnd(), output));
   terminal.heading("Its description");
   terminal.block(forTerminal(pull.body ?? ""));
-  if (plan.runId !== null) terminal.block(`\nTrace: ${parts.tracePath(plan.runId)}`);
+  if (plan.runId !== null) terminal.block(`\nIts trace: bin/agent-fix trace ${plan.runId}`);
   return "published";
 }
 
@@ -149,7 +149,7 @@ function conclude(parts: StoryParts, comment: SeenComment): StoryEnd {
   terminal.finish("The app refuses to offer a pull request", true);
   terminal.heading("What it posted on the issue");
   terminal.block(forTerminal(comment.body));
-  if (comment.runId !== null) terminal.block(`\nTrace: ${parts.tracePath(comment.runId)}`);
+  if (comment.runId !== null) terminal.block(`\nIts trace: bin/agent-fix trace ${comment.runId}`);
   return "refused";
 }
 

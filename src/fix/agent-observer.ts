@@ -4,7 +4,7 @@ import type { TraceFacts } from "#src/gate/plan-comment.ts";
 import type { Spent, ToolTally } from "#src/harness/agent.ts";
 import type { HarnessEvent } from "#src/harness/events.ts";
 import type { Reply } from "#src/model/model.ts";
-import type { TraceData } from "#src/trace/events.ts";
+import type { TraceOf } from "#src/trace/trace.ts";
 import { asJson, type RunContext } from "./run-context.ts";
 import type { Solved } from "./steps/solve.ts";
 
@@ -112,7 +112,7 @@ function traceEvent(context: RunContext, event: HarnessEvent): void {
   }
 }
 
-type TracedReply = Pick<TraceData["model_reply"], "finish" | "content" | "calls" | "usage" | "extra">;
+type TracedReply = Pick<TraceOf<"model_reply">, "finish" | "content" | "calls" | "usage" | "extra">;
 
 /** With the provider's own fields, so that the trace can be replayed. */
 function tracedReply(reply: Reply): TracedReply {

@@ -23,6 +23,9 @@ export interface TraceEvent {
 
 export type TraceType = keyof TraceData;
 
+/** The payload of one type. */
+export type TraceOf<T extends TraceType> = TraceData[T];
+
 export interface TracePlace {
   readonly step?: string | undefined;
   readonly turn?: number | undefined;

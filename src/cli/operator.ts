@@ -1,0 +1,61 @@
+/** What the operator allows every run, from the configuration and the limits of this version. */
+
+import type { Config } from "#src/config/config.ts";
+import type { OperatorLimits } from "#src/config/repository-file.ts";
+import type { OperatorSettings } from "#src/fix/ports.ts";
+import { DEFAULT_REGISTRIES } from "#src/sandbox/policy.ts";
+
+const GIB = 1024 ** 3;
+const MINUTE = 60_000;
+
+/** What one run may use of the machine, and of the model where no price is known. */
+export const RUN_LIMITS = {
+  memoryBytes: 4 * GIB,
+  processes: 512,
+  diskBytes: 8 * GIB,
+  openFiles: 4_096,
+  maxTurns: 50,
+  maxMinutes: 30,
+  maxTotalTokens: 3_000_000,
+  maxOutputTokens: 16_000,
+  contextTokens: 128_000,
+  setupTimeoutMs: 20 * MINUTE,
+  suiteTimeoutMs: 15 * MINUTE,
+  maxRounds: 3,
+} as const;
+
+/** What a repository file can only tighten. */
+export function operatorLimits(config: Config): OperatorLimits {
+  return {
+    model: config.model.id,
+    modelsAllowed: config.model.allowed,
+    imagesAllowed: [],
+    networkAllow: config.sandbox.networkAllow,
+    protectedExcept: config.sandbox.protectedExcept,
+    budgetUsd: config.limits.budgetUsd,
+    maxTurns: RUN_LIMITS.maxTurns,
+    maxMinutes: RUN_LIMITS.maxMinutes,
+  };
+}
+
+export function operatorSettings(config: Config, tracePlace: (runId: string) => string): OperatorSettings {
+  const { memoryBytes, processes, diskBytes, openFiles, ...rest } = RUN_LIMITS;
+  return {
+    budgetUsd: config.limits.budgetUsd,
+    price: (modelId) => {
+      const price = config.model.prices[modelId];
+      return price === undefined
+        ? null
+        : { inputUsd: price.input, cachedUsd: price.cached, outputUsd: price.output };
+    },
+    maxTotalTokens: rest.maxTotalTokens,
+    maxOutputTokens: rest.maxOutputTokens,
+    contextTokens: rest.contextTokens,
+    limits: { memoryBytes, processes, diskBytes, openFiles },
+    registries: [...Object.values(DEFAULT_REGISTRIES).flat(), ...config.sandbox.networkAllow],
+    setupTimeoutMs: rest.setupTimeoutMs,
+    suiteTimeoutMs: rest.suiteTimeoutMs,
+    maxRounds: rest.maxRounds,
+    tracePlace,
+  };
+}

@@ -1,0 +1,115 @@
+/** Command lines, start failures and ends, without starting anything. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bwrapArgv, type Plan } from "#src/sandbox/argv.ts";
+import { NOTHING } from "#src/sandbox/capture.ts";
+import { launchArgv, type Programs } from "#src/sandbox/launch.ts";
+import { toHostPaths } from "#src/sandbox/none.ts";
+import type { RawResult } from "#src/sandbox/run-command.ts";
+import { endOf } from "#src/sandbox/session.ts";
+import { explainStartFailure } from "#src/sandbox/start-failure.ts";
+
+const plan: Plan = {
+  rootEntries: [
+    { path: "/bin", link: "usr/bin" },
+    { path: "/lib", link: null },
+  ],
+  binds: [
+    { source: "/data/ws", target: "/workspace", mode: "rw" },
+    { source: "/opt/tool", target: "/opt/tool", mode: "ro" },
+  ],
+  env: { A: "1", B: "1" },
+  prlimit: { path: "/usr/bin/prlimit", options: ["--core=0"] },
+  proxied: false,
+};
+const invocation = { argv: ["echo", "--die"], cwd: "/workspace/a", env: { B: "2" }, marker: "m.1" };
+
+function follows(argv: readonly string[], ...parts: readonly string[]): boolean {
+  return argv.some((_, at) => parts.every((part, index) => argv[at + index] === part));
+}
+
+test("the command line isolates everything, and the command's own words come after the separator", () => {
+  const argv = bwrapArgv(plan, invocation);
+  for (const flag of [
+    "--unshare-all",
+    "--disable-userns",
+    "--die-with-parent",
+    "--new-session",
+    "--clearenv",
+  ]) {
+    assert.ok(argv.indexOf(flag) >= 0 && argv.indexOf(flag) < argv.indexOf("--"), flag);
+  }
+  assert.ok(follows(argv, "--cap-drop", "ALL"));
+  assert.deepEqual(argv.slice(argv.indexOf("--") + 1), ["/usr/bin/prlimit", "--core=0", "echo", "--die"]);
+});
+
+test("links of the root are links inside, directories are shown read-only, and the call's environment wins", () => {
+  const argv = bwrapArgv(plan, invocation);
+  assert.ok(follows(argv, "--symlink", "usr/bin", "/bin"));
+  assert.ok(follows(argv, "--ro-bind", "/lib", "/lib"));
+  assert.ok(follows(argv, "--bind", "/data/ws", "/workspace"));
+  assert.ok(follows(argv, "--ro-bind", "/opt/tool", "/opt/tool"));
+  assert.ok(follows(argv, "--setenv", "B", "2"));
+  assert.ok(!follows(argv, "--setenv", "B", "1"));
+  assert.ok(follows(argv, "--setenv", "AGENT_FIX_MARKER", "m.1", "--unsetenv", "AGENT_FIX_MARKER"));
+});
+
+test("only a session with a network starts the forwarder", () => {
+  assert.ok(!bwrapArgv(plan, invocation).join(" ").includes("socat"));
+  assert.ok(
+    bwrapArgv({ ...plan, proxied: true }, invocation)
+      .join(" ")
+      .includes("socat"),
+  );
+});
+
+const programs: Programs = {
+  ...{ bwrap: "/b/bwrap", sh: "/b/sh", mkfifo: "", rm: "", chmod: "", du: "" },
+  ...{ prlimit: null, socat: null, unshare: "/b/unshare", nsenter: "/b/nsenter", setpriv: "/b/setpriv" },
+};
+
+test("an ordinary user starts bubblewrap itself; root enters the namespace and drops its rights first", () => {
+  assert.deepEqual(launchArgv(programs, [], null, ["x"]), ["/b/bwrap", "x"]);
+  const asRoot = launchArgv(programs, ["/cg/procs"], { uid: 61_000, gid: 61_000, namespaceOf: 7 }, ["x"]);
+  const text = asRoot.join(" ");
+  assert.match(text, /^\/b\/sh -c .* \/cg\/procs -- \/b\/nsenter --mount=\/proc\/7\/ns\/mnt -- \/b\/setpriv/);
+  assert.match(text, /--reuid 61000 --regid 61000 --clear-groups .*-- \/b\/bwrap x$/);
+});
+
+test("what went wrong at the start is explained with the remedy", () => {
+  assert.match(explainStartFailure("bwrap: No permissions to create new namespace"), /AppArmor/);
+  assert.match(explainStartFailure("bwrap: setting up uid map: Permission denied"), /ordinary user/);
+  assert.match(explainStartFailure("bwrap: Can't mount proc on /newroot/proc"), /systempaths=unconfined/);
+  assert.match(explainStartFailure("something new"), /something new/);
+});
+
+const raw: RawResult = {
+  ...{ exit: { code: 1, signal: null }, spawnError: null, killed: null, status: "" },
+  ...{ stdout: NOTHING, stderr: NOTHING, durationMs: 1 },
+};
+
+test("only bubblewrap's report proves that a command ran", () => {
+  const ran = { ...raw, status: '{ "child-pid": 9 }\n{ "exit-code": 1 }\n' };
+  assert.deepEqual(endOf(ran, false), { kind: "exited", code: 1 });
+  assert.equal(endOf(raw, false).kind, "not_started");
+  assert.deepEqual(endOf({ ...ran, killed: "timeout" }, false), { kind: "killed", reason: "timeout" });
+});
+
+test("a kill for memory counts unless the command ended well all the same", () => {
+  const ended = (code: number) => ({ ...raw, status: `{ "exit-code": ${code} }` });
+  assert.deepEqual(endOf(ended(137), true), { kind: "killed", reason: "memory" });
+  assert.deepEqual(endOf({ ...raw, exit: { code: null, signal: "SIGKILL" } }, true), {
+    ...{ kind: "killed", reason: "memory" },
+  });
+  assert.deepEqual(endOf(ended(0), true), { kind: "exited", code: 0 });
+});
+
+test("without a sandbox its paths are replaced by the host's, whole components only", () => {
+  const places = { "/workspace": "/data/ws", "/reports": "/data/$&" };
+  assert.equal(toHostPaths("cat /workspace/a --out=/reports/x", places), "cat /data/ws/a --out=/data/$&/x");
+  assert.equal(
+    toHostPaths("/workspaces /my/workspace /workspace-2", places),
+    "/workspaces /my/workspace /workspace-2",
+  );
+});

@@ -43,7 +43,7 @@ test("node:test: a file that cannot be loaded is one failure of the whole file, 
     { "test/broken.test.js": 'import "../src/none.js";\n', "test/plain.test.js": "1;\n" },
     "node-test",
   );
-  const result = await project.run(suiteOf("npm test", "node-test"));
+  const result = await project.run(suiteOf("node --test", "node-test"));
   const broken = result.cases.find((one) => one.id === "test/broken.test.js");
   assert.equal(broken?.outcome, "fail");
   assert.match(broken?.message ?? "", /ERR_MODULE_NOT_FOUND|Cannot find module/);
@@ -63,7 +63,7 @@ describe("outer", () => { describe("inner", () => { it("deep", () => {}); }); })
 test("parent", async (t) => { await t.test("child", () => {}); });
 `,
   });
-  const result = await project.run(suiteOf("npm test", "node-test"));
+  const result = await project.run(suiteOf("node --test", "node-test"));
   assert.deepEqual(outcomes(result), {
     "test/a.test.js > twice": "pass",
     "test/a.test.js > twice #2": "fail",
@@ -187,7 +187,7 @@ test("links, FIFOs and huge files in the report directory are refused, and never
   assert.match(planted.mismatch ?? "", /cannot be opened|not a regular file|larger than/);
   assert.deepEqual(planted.cases, []);
   symlinkSync("/etc", join(project.reports, "deep"));
-  const next = await project.run(suiteOf("npm test", "node-test"));
+  const next = await project.run(suiteOf("node --test", "node-test"));
   assert.deepEqual(next.evidence.counts, { passed: 1, failed: 1, skipped: 0 });
   assert.equal(await project.shell("test -e /workspace/node-reporter.mjs"), 1);
 });

@@ -92,20 +92,19 @@ const NOT_PUBLIC_V6 = [
   "ff00::/8",
 ];
 
-function blockList(): BlockList {
+/** One list per family: in a common one, the range of mapped addresses would match every IPv4 address. */
+function blockList(family: "ipv4" | "ipv6"): BlockList {
   const list = new BlockList();
-  const add = (family: "ipv4" | "ipv6") => (range: string) => {
+  for (const range of family === "ipv4" ? NOT_PUBLIC_V4 : NOT_PUBLIC_V6) {
     const [network = "", bits = "0"] = range.split("/");
     list.addSubnet(network, Number(bits), family);
-  };
-  NOT_PUBLIC_V4.forEach(add("ipv4"));
-  NOT_PUBLIC_V6.forEach(add("ipv6"));
+  }
   return list;
 }
 
 /** True only for addresses that are reachable on the public Internet; false also for what is no address. */
-export function isPublicAddress(address: string, list: BlockList = blockList()): boolean {
-  const family = isIP(address);
-  if (family === 0) return false;
-  return !list.check(address, family === 4 ? "ipv4" : "ipv6");
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 0) return false;
+  const family = isIP(address) === 4 ? "ipv4" : "ipv6";
+  return !blockList(family).check(address, family);
 }

@@ -164,7 +164,7 @@ export async function findCgroups(
 
 function candidates(root: string, ownGroups: string, controller: string): readonly string[] {
   const line = ownGroups.split("\n").find((entry) => entry.split(":")[1]?.split(",").includes(controller));
-  const path = line?.split(":").slice(2).join(":") ?? "/";
+  const path = line?.split(":").slice(2).join(":").replace(/\/$/, "") ?? "";
   return [join(root, controller, path), join(root, controller)];
 }
 

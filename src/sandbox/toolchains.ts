@@ -1,6 +1,7 @@
 /** Decides which directories of the operator's PATH commands may see, and what else of the host they need for that. */
 
 import { basename, dirname, join } from "node:path";
+import { INSIDE } from "#src/sandbox/policy.ts";
 
 /** The questions asked of the file system, so that the rules can be tried on made-up hosts. */
 export interface HostFiles {
@@ -34,6 +35,8 @@ interface Found {
 type Rule = (directory: string, files: HostFiles) => Promise<Found | string | null>;
 
 const SYSTEM_PATH = ["/usr/local/bin", "/usr/bin", "/bin"];
+/** Places where commands write: whatever the host has there is covered. */
+const COVERED = [INSIDE.home, INSIDE.tmp, INSIDE.workspace];
 const SYSTEM_ROOTS = ["/usr", "/bin", "/sbin"];
 
 /**
@@ -59,6 +62,12 @@ export async function resolveToolchains(
     const closed = await closedOnes(found.directories, files);
     if (closed.length > 0) {
       notes.push(`${directory}: ${closed.join(", ")} cannot be read by the sandbox's user`);
+      continue;
+    }
+    if (found.directories.some((shown) => COVERED.some((place) => isWithin(shown, place)))) {
+      notes.push(
+        `${directory}: not shown, since the sandbox has its own files at that path; install it elsewhere`,
+      );
       continue;
     }
     if (!path.includes(found.path)) path.push(found.path);
@@ -134,7 +143,8 @@ const PROGRAM_FOLDERS = [".bun/bin", ".deno/bin", "go/bin", ".dotnet"];
 const programFolder: Rule = async (directory, files) => {
   const real = await files.real(directory);
   if (real === null) return null;
-  return PROGRAM_FOLDERS.some((folder) => real.endsWith(`/${folder}`))
+  const home = homeOf(real);
+  return home !== null && PROGRAM_FOLDERS.some((folder) => real === `${home}/${folder}`)
     ? { path: real, directories: [real] }
     : null;
 };

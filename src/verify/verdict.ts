@@ -18,7 +18,7 @@ import { carriesProof, flakyNewTests, passOnlyWhenChanged, proofsOf } from "./pr
 import { fileOfId } from "./reports.ts";
 import { tamperReport } from "./tamper.ts";
 import { isTestCode, isTestPath } from "./test-files.ts";
-import { missingTool } from "./toolchain.ts";
+import { missingTool, toolMissingIn } from "./toolchain.ts";
 import type { Decide, SuiteResult, VerdictFacts } from "./verify.ts";
 
 /** Findings that by themselves make a result worthless; the others only cap it at `passing`. */
@@ -248,7 +248,10 @@ function cannotTell(seen: Seen): Unproven | null {
   const { facts, dependencies } = seen;
   const { patched, baseline } = facts;
   if (facts.suite === null) return { reason: "no_tests", detail: "No test command was found." };
-  if (facts.setupFailed !== null) return { reason: "cannot_set_up", detail: facts.setupFailed };
+  if (facts.setupFailed !== null) {
+    const reason = toolMissingIn(facts.setupFailed) === null ? "cannot_set_up" : "no_toolchain";
+    return { reason, detail: facts.setupFailed };
+  }
   if (patched === null) return { reason: "none_ran", detail: "The tests were not run on the patched tree." };
   const quiet = silence(patched, "the patched tree");
   if (quiet !== null) return quiet;

@@ -1,10 +1,10 @@
 /** Real runners in the real sandbox: results per test, with reports that never touch the workspace. */
 
 import assert from "node:assert/strict";
-import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { copyPytest, openProject, outcomes, suiteOf } from "./project.ts";
+import { copyPytest, FIXTURES, openProject, outcomes, suiteOf } from "./project.ts";
 
 const PACKAGE = (script: string) => JSON.stringify({ name: "x", type: "module", scripts: { test: script } });
 
@@ -73,6 +73,39 @@ test("parent", async (t) => { await t.test("child", () => {}); });
     "test/a.test.js > parent > child": "pass",
     "test/a.test.js > parent": "pass",
   });
+});
+
+test("vitest and jest are asked for a report wherever a script calls them", async () => {
+  for (const [name, recordedIn] of [
+    ["vitest", "vitest-5.1.2.json"],
+    ["jest", "jest-30.5.2.json"],
+  ] as const) {
+    // In place of the runner stands a program that writes a recorded report where its arguments ask for one.
+    const program = `
+const fs = require("node:fs");
+const asked = process.argv.map((one) => /^--outputFile(?:\\.json)?=(.*)$/.exec(one)).find(Boolean);
+const wanted = ${name === "vitest"} ? "--reporter=json" : "--json";
+if (!process.argv.includes("run") || !process.argv.includes(wanted)) process.exit(9);
+fs.copyFileSync("report.json", asked[1]);
+process.exitCode = 1;
+`;
+    await using project = await openProject({
+      "package.json": PACKAGE(`node node_modules/${name}/${name}.cjs run && echo later`),
+      [`node_modules/${name}/${name}.cjs`]: program,
+      "report.json": readFileSync(join(FIXTURES, "recorded", recordedIn), "utf8"),
+    });
+    const result = await project.run(suiteOf("npm test", name));
+    assert.deepEqual(result.evidence.counts, { passed: 1, failed: 3, skipped: 2 }, result.output);
+    assert.equal(result.mismatch, null);
+  }
+});
+
+test("node:test: output that only mentions a reporter problem changes nothing", async () => {
+  await using project = await openProject({
+    "a.test.js": `console.log("'--test-reporter' must match the number of specified"); import("node:test").then((t) => t.test("a", () => {}));\n`,
+  });
+  const result = await project.run(suiteOf("node --test", "node-test"));
+  assert.deepEqual(outcomes(result), { "a.test.js > a": "pass" });
 });
 
 test("unittest: results per test, load errors as whole files, class fixtures in their file", async () => {

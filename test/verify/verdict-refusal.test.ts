@@ -20,6 +20,12 @@ import {
 
 checkRows([
   ["no test command", "unproven no_tests", FIX, { suite: null }],
+  [
+    "set-up has no program",
+    "unproven no_toolchain",
+    FIX,
+    { setupFailed: "`pnpm install` exited with 127: bash: line 1: pnpm: command not found" },
+  ],
   ["set-up failed", "unproven cannot_set_up", FIX, { setupFailed: "npm ci exited with 1" }],
   ["G05: the patched tree timed out", "unproven timed_out", FIX, { baseline: GREEN, patched: TIMEOUT }],
   ["G05: both timed out", "unproven timed_out", FIX, { baseline: TIMEOUT, patched: TIMEOUT }],

@@ -3,13 +3,19 @@
 export interface Redactor {
   /** Registers a secret for the rest of the process; values shorter than 6 characters are ignored, since they would eat ordinary text. */
   add(secret: string): void;
-  /** The text with every registered secret (raw, base64, base64url, hex, URL-encoded) and every credential inside a URL replaced by `***`. */
+  /**
+   * The text with every registered secret (raw, JSON-escaped, base64, base64url, hex, URL-encoded in whatever dialect) and every
+   * credential inside a URL replaced by `***`. Inside longer base64 a secret of fewer than 8 bytes is not found.
+   */
   redact(text: string): string;
 }
 
-const CREDENTIAL_IN_URL = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@'"]+@/gi;
+/** Up to the last `@` before the path, since a password may hold one. */
+const CREDENTIAL_IN_URL = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/'"]+@/gi;
 const KNOWN_TOKEN = /\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,}|sk-[A-Za-z0-9_-]{20,})\b/g;
 const MIN_SECRET_LENGTH = 6;
+/** A multi-line key is also redacted line by line, since logs wrap it. */
+const MIN_LINE_LENGTH = 24;
 
 /** Base64 shifts with its offset in the stream; the three alignments below cover a secret inside a longer encoded text. */
 function base64Forms(secret: string): string[] {
@@ -25,31 +31,50 @@ function base64Forms(secret: string): string[] {
 
 function spellings(secret: string): string[] {
   const hex = Buffer.from(secret, "utf8").toString("hex");
+  const lines = secret.split("\n").filter((line) => line.length >= MIN_LINE_LENGTH);
   return [
     secret,
-    encodeURIComponent(secret),
     JSON.stringify(secret).slice(1, -1),
     hex,
     hex.toUpperCase(),
     ...base64Forms(secret),
+    ...lines.map((line) => line.trim()),
   ];
 }
 
+/** Matches the secret with any of its characters percent-encoded: encoders differ in what they leave as it is. Null: it has no such form. */
+function urlEncoded(secret: string): RegExp | null {
+  if (!secret.isWellFormed()) return null;
+  const characters = Array.from(secret, (char) => {
+    const literal = RegExp.escape(char);
+    const bytes = [...Buffer.from(char, "utf8")];
+    const percent = bytes.map((byte) => `%${anyCase(byte.toString(16).padStart(2, "0"))}`).join("");
+    return char === " " ? `(?:${literal}|${percent}|\\+)` : `(?:${literal}|${percent})`;
+  });
+  return new RegExp(characters.join(""), "gu");
+}
+
+function anyCase(hex: string): string {
+  return hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+}
+
 export function createRedactor(secrets: readonly string[] = []): Redactor {
-  const needles = new Set<string>();
+  const encoded: RegExp[] = [];
+  /** Longest first, so that a secret that holds another one goes as a whole. */
+  let needles: readonly string[] = [];
   const add = (secret: string) => {
     if (secret.length < MIN_SECRET_LENGTH) return;
-    for (const form of spellings(secret)) needles.add(form);
-    // A multi-line key is also redacted line by line: logs wrap it.
-    for (const line of secret.split("\n")) if (line.length >= 24) needles.add(line.trim());
+    needles = [...new Set([...needles, ...spellings(secret)])].sort((a, b) => b.length - a.length);
+    const pattern = urlEncoded(secret);
+    if (pattern !== null) encoded.push(pattern);
   };
   for (const secret of secrets) add(secret);
   return {
     add,
     redact: (text) => {
       let clean = text;
-      const longestFirst = [...needles].sort((a, b) => b.length - a.length);
-      for (const needle of longestFirst) clean = clean.replaceAll(needle, () => "***");
+      for (const needle of needles) clean = clean.replaceAll(needle, () => "***");
+      for (const pattern of encoded) clean = clean.replace(pattern, () => "***");
       return clean
         .replace(CREDENTIAL_IN_URL, (_, scheme: string) => `${scheme}***@`)
         .replace(KNOWN_TOKEN, () => "***");

@@ -42,6 +42,7 @@ export function operatorSettings(config: Config, tracePlace: (runId: string) => 
   const { memoryBytes, processes, diskBytes, openFiles, ...rest } = RUN_LIMITS;
   return {
     budgetUsd: config.limits.budgetUsd,
+    modelId: config.model.id,
     price: (modelId) => {
       const price = config.model.prices[modelId];
       return price === undefined

@@ -3,7 +3,7 @@
 import { parseArgs } from "node:util";
 import { processEnvironment } from "#src/config/environment.ts";
 import { readTrace } from "#src/trace/read.ts";
-import { renderTrace } from "#src/trace/render.ts";
+import { renderTrace, renderTraceJson } from "#src/trace/render.ts";
 import { dataDirOf, knownTraces, traceFile } from "./places.ts";
 
 const USAGE = `agent-fix trace <run id>: what a run did, turn by turn.
@@ -40,8 +40,10 @@ export async function trace(args: readonly string[]): Promise<number> {
     console.error(read.error.message);
     return 1;
   }
-  if (values.json) for (const event of read.value.events) console.log(JSON.stringify(event));
-  else console.log(renderTrace(read.value, { colour: values.color }));
+  const story = values.json
+    ? renderTraceJson(read.value.events)
+    : renderTrace(read.value, { colour: values.color });
+  console.log(story.trimEnd());
   return 0;
 }
 

@@ -21,6 +21,8 @@ import type { Conversation } from "./conversation.ts";
 export interface OperatorSettings {
   /** Largest budget of a run in US dollars, and the ceiling of `budget=`; where no price is known, the token cap rules. */
   readonly budgetUsd: number;
+  /** The model of a run whose repository names none. */
+  readonly modelId: string;
   /** Null: no price is known for that model. */
   readonly price: (modelId: string) => Price | null;
   readonly maxTotalTokens: number;

@@ -80,7 +80,7 @@ export const WORK_STEPS: readonly StepPlan[] = [
 
 /** From the approval to the pull request; the workspace is gone by then, only the tree is kept. */
 export const DELIVERY_STEPS: readonly StepPlan[] = [
-  { name: "await-approval", needs: [], attempts: 1, minutes: 1, replay: "safe", work: awaitApproval },
+  { name: "await-approval", needs: [], attempts: 10, minutes: 1, replay: "safe", work: awaitApproval },
   { name: "recheck", needs: ["await-approval"], attempts: 2, minutes: 120, replay: "safe", work: recheck },
   {
     name: "publish",
@@ -114,20 +114,6 @@ function bind(context: RunContext, plan: StepPlan): Step {
     replay,
     input: () => plan.input?.(context) ?? null,
     ...(stands === undefined ? {} : { stands }),
-    run: async (step) => {
-      context.progress.stepStarted(name);
-      context.trace.emit("step_started", { attempt: step.attempt }, { step: name });
-      try {
-        const outcome = await plan.work(context, step);
-        context.trace.emit(
-          "step_ended",
-          { outcome: outcome.kind, ...(outcome.kind === "failed" ? { code: outcome.code } : {}) },
-          { step: name },
-        );
-        return outcome;
-      } finally {
-        context.progress.stepEnded(name);
-      }
-    },
+    run: (step) => plan.work(context, step),
   };
 }

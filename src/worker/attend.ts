@@ -1,7 +1,7 @@
 /** Sees one run on as far as it can go now: decides what people said, drives its steps, and leaves it in a true state. */
 
 import type { DriveEnd } from "#src/dag/dag.ts";
-import { drive } from "#src/dag/drive.ts";
+import { type DriveOptions, drive } from "#src/dag/drive.ts";
 import { acknowledge, type Consequence, handleFact, openFacts } from "#src/fix/facts.ts";
 import { cleanUp, concludePlan, failRun, reportFailure } from "#src/fix/finish.ts";
 import type { RunContext } from "#src/fix/run-context.ts";
@@ -77,12 +77,27 @@ async function goOn(attendance: Attendance, facts: FactWatch, status: StatusKeep
     const end = await drive({
       steps: stepsFor(context),
       log: context.stepLog,
+      ...watchSteps(context),
       clock: context.ports.clock,
       signal: AbortSignal.any([attention.signal, leaseLost, facts.signal()]),
     });
     if (facts.pending() !== null) continue;
     if ((await afterDrive(context, end, { facts, status })) === "leave") return;
   }
+}
+
+/** Tells trace and status of each start and end of a step. */
+function watchSteps({ trace, progress }: RunContext): Pick<DriveOptions, "onStart" | "onEnd"> {
+  return {
+    onStart: ({ step, attempt }) => {
+      progress.stepStarted(step);
+      trace.emit("step_started", { attempt }, { step });
+    },
+    onEnd: ({ step, ...end }) => {
+      progress.stepEnded(step);
+      trace.emit("step_ended", end, { step });
+    },
+  };
 }
 
 async function afterDrive(

@@ -33,6 +33,7 @@ const MAX_ADVICE = 6_000;
 
 /** Asks who and what first, so that a run nobody may start costs nothing; then fetches and reads at the base commit only. */
 export async function prepare(context: RunContext, step: StepContext): Promise<Outcome> {
+  beginStory(context);
   await context.enter("preparing");
   const start = await context.conversation.mayStart();
   if (!start.go) {
@@ -54,6 +55,23 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
   const base = target === repository.defaultBranch ? head : await fetchBranch(context, target, step.signal);
   if (!base.ok) return gitFailed(base.error);
   return { kind: "done", output: await describeBase(context, base.value.headSha, target, settings.value) };
+}
+
+function beginStory(context: RunContext): void {
+  const { request, trace, ports } = context;
+  const { owner, name } = request.repository;
+  const { modelId } = ports.operator;
+  const price = ports.operator.price(modelId);
+  trace.emit("run_started", {
+    repository: `${owner}/${name}`,
+    issue: request.issue.number,
+    title: request.issue.title,
+    sandbox: ports.sandbox.name,
+    model: modelId,
+    price:
+      price === null ? null : { input: price.inputUsd, cached: price.cachedUsd, output: price.outputUsd },
+    resumed: context.run().state !== "queued",
+  });
 }
 
 async function describeBase(

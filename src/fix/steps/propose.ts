@@ -29,7 +29,7 @@ export async function propose(context: RunContext, step: StepContext): Promise<O
   if (verified.sentBack) return { kind: "waiting" };
   const { verdict } = verified;
   if (verdict.class === "refuted")
-    return { kind: "failed", code: "refuted", message: verdict.because.join("; "), retry: false };
+    return { kind: "failed", code: "refuted", message: refusal(solved.round), retry: false };
   const words = readFinalWords(solved.finalText, context.request.issue.title);
   const proposal = makeProposal(context, { prepared, collected, verdict, words });
   const digest = proposalDigest(proposal);
@@ -68,6 +68,11 @@ export async function propose(context: RunContext, step: StepContext): Promise<O
 
 function withoutMarker(body: string): string {
   return body.slice(body.indexOf("\n") + 1).trimStart();
+}
+
+function refusal(rounds: number): string {
+  if (rounds === 0) return "The result was checked and does not hold.";
+  return `The agent was told what is wrong ${rounds === 1 ? "once" : `${rounds} times`}, and did not mend it.`;
 }
 
 interface ProposalParts {

@@ -16,6 +16,8 @@ import type { Solved } from "./solve.ts";
 
 export interface Verified {
   readonly verdict: Verdict;
+  /** The tree it is about. */
+  readonly treeId: string;
   /** The agent was sent back: this verdict is not the last word. */
   readonly sentBack: boolean;
 }
@@ -28,23 +30,29 @@ export async function verify(context: RunContext, step: StepContext): Promise<Ou
   const { blob } = inputOf<Baseline>(step.inputs, "baseline");
   await context.enter("verifying");
   const protectedPath = firstProtected(collected.changes, prepared);
-  const stored = blob === null ? null : await context.blob(blob);
-  const verdict = await establish(context, {
-    prepared,
-    setUp,
-    baseline: stored === null ? null : (JSON.parse(stored) as SuiteResult),
-    treeId: collected.treeId,
-    changes: collected.changes,
-    signal: step.signal,
-    step: "verify",
-  });
+  const { treeId } = collected;
+  const before = lastVerified(context);
+  // Sent back, the agent changed nothing: what was found stands, and saying it again would only cost.
+  const insists = before !== null && before.treeId === treeId;
+  const stored = blob === null || insists ? null : await context.blob(blob);
+  const verdict = insists
+    ? before.verdict
+    : await establish(context, {
+        prepared,
+        setUp,
+        baseline: stored === null ? null : (JSON.parse(stored) as SuiteResult),
+        treeId,
+        changes: collected.changes,
+        signal: step.signal,
+        step: "verify",
+      });
   if (step.signal.aborted) return { kind: "failed", code: "cancelled", message: "stopped", retry: true };
   traceVerdict(context, verdict, "verify");
   const feedback = feedbackFor(verdict, protectedPath);
-  const roundsLeft = solved.round < context.ports.operator.maxRounds;
+  const roundsLeft = !insists && solved.round < context.ports.operator.maxRounds;
   if (feedback !== null && roundsLeft && solved.status === "done") {
     await context.append({ type: "sent_back", round: solved.round + 1, feedback });
-    return { kind: "done", output: asJson({ verdict, sentBack: true } satisfies Verified) };
+    return { kind: "done", output: asJson({ verdict, treeId, sentBack: true } satisfies Verified) };
   }
   if (protectedPath !== null)
     return {
@@ -53,7 +61,14 @@ export async function verify(context: RunContext, step: StepContext): Promise<Ou
       message: `The change touches ${protectedPath}, which is protected here. The operator can allow it with PROTECTED_EXCEPT; changing workflows also needs the app's permission for workflows.`,
       retry: false,
     };
-  return { kind: "done", output: asJson({ verdict, sentBack: false } satisfies Verified) };
+  return { kind: "done", output: asJson({ verdict, treeId, sentBack: false } satisfies Verified) };
+}
+
+function lastVerified(context: RunContext): Verified | null {
+  const record = context.stepLog
+    .records()
+    .findLast((entry) => entry.kind === "done" && entry.step === "verify");
+  return record?.kind === "done" ? (record.output as unknown as Verified) : null;
 }
 
 function firstProtected(changes: readonly ChangedFile[], prepared: Prepared): string | null {

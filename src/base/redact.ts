@@ -12,7 +12,7 @@ export interface Redactor {
 
 /** Up to the last `@` before the path, since a password may hold one. */
 const CREDENTIAL_IN_URL = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/'"]+@/gi;
-const KNOWN_TOKEN = /\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,}|sk-[A-Za-z0-9_-]{20,})\b/g;
+const KNOWN_TOKEN = /\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{20,}|sk-[A-Za-z0-9_-]{20,})/g;
 const MIN_SECRET_LENGTH = 6;
 /** A multi-line key is also redacted line by line, since logs wrap it. */
 const MIN_LINE_LENGTH = 24;
@@ -46,7 +46,7 @@ function spellings(secret: string): string[] {
 function urlEncoded(secret: string): RegExp | null {
   if (!secret.isWellFormed()) return null;
   const characters = Array.from(secret, (char) => {
-    const literal = RegExp.escape(char);
+    const literal = `\\u{${char.codePointAt(0)?.toString(16)}}`;
     const bytes = [...Buffer.from(char, "utf8")];
     const percent = bytes.map((byte) => `%${anyCase(byte.toString(16).padStart(2, "0"))}`).join("");
     return char === " " ? `(?:${literal}|${percent}|\\+)` : `(?:${literal}|${percent})`;
@@ -59,11 +59,13 @@ function anyCase(hex: string): string {
 }
 
 export function createRedactor(secrets: readonly string[] = []): Redactor {
+  const known = new Set<string>();
   const encoded: RegExp[] = [];
   /** Longest first, so that a secret that holds another one goes as a whole. */
   let needles: readonly string[] = [];
   const add = (secret: string) => {
-    if (secret.length < MIN_SECRET_LENGTH) return;
+    if (secret.length < MIN_SECRET_LENGTH || known.has(secret)) return;
+    known.add(secret);
     needles = [...new Set([...needles, ...spellings(secret)])].sort((a, b) => b.length - a.length);
     const pattern = urlEncoded(secret);
     if (pattern !== null) encoded.push(pattern);

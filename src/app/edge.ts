@@ -24,10 +24,11 @@ export interface Edge {
 
 export interface Background {
   run(what: string, work: Promise<unknown>): void;
-  settled(): Promise<void>;
+  /** Resolves when all of it is done, or after `deadlineMs`. */
+  settled(deadlineMs: number): Promise<void>;
 }
 
-export function createBackground(log: Log): Background {
+export function createBackground(log: Log, clock: Clock): Background {
   const open = new Set<Promise<unknown>>();
   return {
     run: (what, work) => {
@@ -35,9 +36,15 @@ export function createBackground(log: Log): Background {
       open.add(guarded);
       guarded.finally(() => open.delete(guarded)).catch(() => undefined);
     },
-    settled: async () => {
-      while (open.size > 0) await Promise.all(open);
-    },
+    settled: (deadlineMs) =>
+      new Promise((resolve, reject) => {
+        const cancel = clock.timer(deadlineMs, resolve);
+        const drain = async () => {
+          while (open.size > 0) await Promise.all(open);
+          cancel();
+        };
+        drain().then(resolve, reject);
+      }),
   };
 }
 

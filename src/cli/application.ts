@@ -16,11 +16,11 @@ import { createGitHubApp } from "#src/github/octokit.ts";
 import { createEmbeddedQueue } from "#src/queue/embedded.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
 import { createWorker, type Worker } from "#src/worker/worker.ts";
-import { createPorts, openSandbox, type PortParts } from "./ports.ts";
+import { createPorts, openSandbox, type PlaceParts, type PortParts } from "./ports.ts";
 
 /** Commands and publishing never wait behind long work. */
 const DESK_CONCURRENCY = 4;
-const STOP_MS = 8_000;
+const STOP_MS = 7_000;
 
 export interface ApplicationOptions {
   readonly config: Config;
@@ -53,7 +53,7 @@ export async function startApplication(options: ApplicationOptions): Promise<App
     clock,
     log,
   });
-  const background = createBackground(log);
+  const background = createBackground(log, clock);
   const handlers: Handlers = {
     webhooks: null,
     setup: null,
@@ -76,9 +76,7 @@ export async function startApplication(options: ApplicationOptions): Promise<App
       log,
     });
     const parts: PortParts = { config, env: options.env, sandbox, store, clock, ids, log, redactor };
-    const ports = createPorts(parts, onGitHub(app, clock, config));
-    worker = createWorker({ ports, queue, name: `${process.pid}-${ids.hex(4)}` });
-    await worker.start();
+    const ports = createPorts(parts, onGitHub(app, clock));
     const edge: Edge = {
       store,
       queue,
@@ -92,21 +90,25 @@ export async function startApplication(options: ApplicationOptions): Promise<App
     };
     const { apiUrl } = config.github;
     const logLevel = config.server.logLevel === "silent" ? "fatal" : config.server.logLevel;
-    handlers.webhooks = await createWebhookMiddleware({ credentials, apiUrl, logLevel, log, edge });
+    const middleware = createWebhookMiddleware({ credentials, apiUrl, logLevel, log, edge });
+    // Who posts a webhook in this very moment waits for the middleware instead of being turned away.
+    handlers.webhooks = async (request, response) => (await middleware)(request, response);
+    await middleware;
+    worker = createWorker({ ports, queue, name: `${process.pid}-${ids.hex(4)}` });
+    await worker.start();
   };
   const stop = async () => {
     handlers.webhooks = null;
     await server.close(1_000);
-    await background.settled();
-    await worker?.stop(STOP_MS);
+    // Neither waits for ever: what a stopped worker leaves is taken up at the next start, a lost reaction is only a reaction.
+    await Promise.all([background.settled(STOP_MS), worker?.stop(STOP_MS)]);
     await store.close();
   };
   return { server, handlers, begin, stop };
 }
 
 /** How a run talks and fetches when its issue is on GitHub. */
-function onGitHub(app: GitHubApp, clock: Clock, config: Config): Parameters<typeof createPorts>[1] {
-  const { publicUrl } = config.server;
+function onGitHub(app: GitHubApp, clock: Clock): PlaceParts {
   return {
     converse: (request, signal) => githubConversation({ app, request, clock, signal }),
     gitToken: (request) => async (renew) => {
@@ -114,10 +116,7 @@ function onGitHub(app: GitHubApp, clock: Clock, config: Config): Parameters<type
       const token = await app.gitToken(request.installationId, { id, owner, name }, renew);
       return token.ok ? token.value : null;
     },
-    tracePlace: (runId) =>
-      publicUrl === null
-        ? `agent-fix trace ${runId}`
-        : `${publicUrl}/runs/${runId} (agent-fix trace ${runId})`,
+    tracePlace: (runId) => `agent-fix trace ${runId}`,
     localRepositories: [],
   };
 }

@@ -8,6 +8,7 @@ import type { Redactor } from "#src/base/redact.ts";
 import type { Config } from "#src/config/config.ts";
 import type { Environment } from "#src/config/environment.ts";
 import { readRepositorySettings } from "#src/config/repository-file.ts";
+import { isLoopback } from "#src/config/text-values.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
 import type { Model } from "#src/model/model.ts";
 import { createOpenAiChat } from "#src/model/openai-chat.ts";
@@ -79,7 +80,7 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
       dataDir,
       sandbox,
       owner: sandbox.owner,
-      allowedHosts: [config.github.host],
+      allowedHosts: gitHosts(config.github.host),
       localRepositories: place.localRepositories,
       gitEnvironment: parts.env,
       clock,
@@ -104,6 +105,12 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
     log,
     redactor,
   };
+}
+
+/** A GitHub on this machine may serve git on another port than its API. */
+function gitHosts(host: string): readonly string[] {
+  const name = host.replace(/:\d+$/, "");
+  return isLoopback(name) ? [host, name] : [host];
 }
 
 /** One adapter for each model, so that what it learns of its server's ways outlives a run. */

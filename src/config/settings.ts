@@ -121,7 +121,7 @@ const SERVER = {
   },
   PUBLIC_URL: {
     group: "Server",
-    about: "The address under which people reach this server; comments then link to the record of a run.",
+    about: "The address under which GitHub reaches this server; the set-up page enters it for webhooks.",
     remedy: "Write the whole address, such as https://agent-fix.example.com, or leave it unset.",
     fallback: null,
     read: address,

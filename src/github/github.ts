@@ -115,10 +115,6 @@ export interface GitHubApp {
     readonly botLogin: string;
     readonly owner: string | null;
   }>;
-  /** Permissions of the newest token of that installation and phase; null: GitHub did not say. */
-  permissions(
-    installationId: number,
-    repo: RepoName,
-    phase: TokenPhase,
-  ): GitHubResult<Readonly<Record<string, string>> | null>;
+  /** What an installation grants, such as `contents: write`. Asked as the app itself, so that looking makes no token that could write. */
+  permissions(installationId: number): GitHubResult<Readonly<Record<string, string>>>;
 }

@@ -41,21 +41,10 @@ export function createMint(parts: MintParts): (scope: TokenScope) => GitHubResul
   };
 }
 
-function toMinted(data: {
-  readonly token: string;
-  readonly expires_at: string;
-  readonly permissions?: Readonly<Record<string, string | undefined>>;
-}): MintedToken {
+function toMinted(data: { readonly token: string; readonly expires_at: string }): MintedToken {
   const expiresAt = Date.parse(data.expires_at);
   if (data.token === "" || Number.isNaN(expiresAt)) throw new TypeError("no token in the answer");
-  const granted = Object.entries(data.permissions ?? {}).filter(
-    (entry): entry is [string, string] => typeof entry[1] === "string",
-  );
-  return {
-    token: data.token,
-    expiresAt,
-    permissions: data.permissions === undefined ? null : Object.fromEntries(granted),
-  };
+  return { token: data.token, expiresAt };
 }
 
 /** GitHub's refusal of a narrowed token does not say which permission is missing; the installation's own list does. */
@@ -64,17 +53,7 @@ async function namedRefusal(
   scope: TokenScope,
   refusal: GitHubFailure,
 ): Promise<GitHubFailure> {
-  const granted = await parts.send({
-    kind: "read",
-    signal: undefined,
-    authorize: parts.asApp,
-    send: (options) =>
-      parts.octokit.request("GET /app/installations/{installation_id}", {
-        installation_id: scope.installationId,
-        ...options,
-      }),
-    shape: (installation): Readonly<Record<string, string>> => ({ ...installation.permissions }),
-  });
+  const granted = await installationPermissions(parts, scope.installationId);
   if (!granted.ok) return refusal;
   const missing = missingPermissions(PERMISSIONS[scope.purpose], granted.value);
   if (missing.length === 0) return refusal;
@@ -83,4 +62,22 @@ async function namedRefusal(
     code: "permission_missing",
     message: `The app's installation lacks the permission ${missing.join(", ")}. Grant it in the app's settings on GitHub, then accept the change on the installation.`,
   };
+}
+
+/** What the installation grants, by its own page and not by a token's; GitHub leaves out what is not granted. */
+export function installationPermissions(
+  { octokit, send, asApp }: MintParts,
+  installationId: number,
+): GitHubResult<Readonly<Record<string, string>>> {
+  return send({
+    kind: "read",
+    signal: undefined,
+    authorize: asApp,
+    send: (options) =>
+      octokit.request("GET /app/installations/{installation_id}", {
+        installation_id: installationId,
+        ...options,
+      }),
+    shape: (installation): Readonly<Record<string, string>> => ({ ...installation.permissions }),
+  });
 }

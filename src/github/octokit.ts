@@ -10,7 +10,7 @@ import { type CallContext, createCaller } from "./calls.ts";
 import { gitCalls } from "./git-calls.ts";
 import type { GitHub, GitHubApp, GitHubResult } from "./github.ts";
 import { issueCalls } from "./issue-calls.ts";
-import { createMint } from "./mint.ts";
+import { createMint, installationPermissions } from "./mint.ts";
 import { pullCalls } from "./pull-calls.ts";
 import { createSender } from "./requests.ts";
 import { createTokens } from "./tokens.ts";
@@ -39,7 +39,8 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
   });
   const send = createSender({ clock, redactor, log });
   const asApp = () => appAuthorization(options);
-  const tokens = createTokens(clock, createMint({ octokit, send, asApp, redactor }));
+  const mintParts = { octokit, send, asApp, redactor };
+  const tokens = createTokens(clock, createMint(mintParts));
   const identity = createIdentity(createCaller(send, asApp, undefined), octokit);
 
   return {
@@ -65,10 +66,7 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
       const minted = await tokens.get(scope, null);
       return minted.ok ? ok(minted.value.token) : minted;
     },
-    permissions: async (installationId, repo, phase) => {
-      const minted = await tokens.get({ installationId, repositoryId: repo.id, purpose: phase }, null);
-      return minted.ok ? ok(minted.value.permissions) : minted;
-    },
+    permissions: (installationId) => installationPermissions(mintParts, installationId),
   };
 }
 

@@ -9,8 +9,6 @@ export interface MintedToken {
   readonly token: string;
   /** ms since the epoch. */
   readonly expiresAt: number;
-  /** As GitHub answered; null when it did not say. */
-  readonly permissions: Readonly<Record<string, string>> | null;
 }
 
 export interface TokenScope {

@@ -225,13 +225,14 @@ test("F10: a pull request without commits is invalid, in GitHub's words", async 
 });
 
 test("F19: an installation without pull_requests and contents is named before any work", async () => {
-  await using rig = await githubRig({ permissions: { issues: "write", contents: "read" } });
-  const { app, installation, repo } = rig;
-  const missing = await failure(app.permissions(installation, repo, "write"));
+  const granted = { issues: "write", contents: "read" };
+  await using rig = await githubRig({ permissions: granted });
+  assert.deepEqual(await rig.app.permissions(rig.installation), { ok: true, value: granted });
+  const missing = await failure(rig.github("write").branchSha("main"));
   assert.equal(missing.code, "permission_missing");
   assert.match(missing.message, /contents: write, pull_requests: write/);
   assert.equal(mints(rig).length, 1);
-  assert.ok((await app.permissions(installation, repo, "read")).ok);
+  assert.ok((await rig.github("read").branchSha("main")).ok);
   assert.deepEqual(rig.violations(), []);
 });
 

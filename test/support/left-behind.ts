@@ -40,7 +40,9 @@ function processesOn(dataDir: string): readonly string[] {
     if (stat === "" || /^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2))) return [];
     const where = ["cmdline", "environ", "mountinfo"].find((file) => at(file).includes(dataDir));
     if (where === undefined) return [];
-    return [`process ${name} still runs (its ${where} names DATA_DIR): ${at("cmdline").replaceAll("\0", " ")}`];
+    return [
+      `process ${name} still runs (its ${where} names DATA_DIR): ${at("cmdline").replaceAll("\0", " ")}`,
+    ];
   });
 }
 
@@ -53,14 +55,24 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Directories below DATA_DIR/runs whose run is over, waits for an answer, or is unknown. */
+/** Directories below DATA_DIR/runs whose run is over or unknown; while a run waits for an answer, only its objects may stay. */
 export function workspacesLeft(dataDir: string): readonly string[] {
   const directory = join(dataDir, "runs");
   if (!existsSync(directory)) return [];
-  const working = new Set(["queued", "preparing", "solving", "verifying", "approved", "rechecking", "publishing"]);
+  const working = new Set([
+    "queued",
+    "preparing",
+    "solving",
+    "verifying",
+    "approved",
+    "rechecking",
+    "publishing",
+  ]);
   const states = new Map(runRows(dataDir).map((row) => [row.runId, row.state]));
   return readdirSync(directory).flatMap((name) => {
     const state = states.get(name) ?? "unknown";
+    const kept = readdirSync(join(directory, name));
+    if (state === "awaiting_approval" && kept.every((entry) => entry === "pristine.git")) return [];
     return working.has(state) ? [] : [`workspace ${join(directory, name)} of a run that is ${state}`];
   });
 }

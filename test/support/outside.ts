@@ -31,13 +31,13 @@ export const REPORTER = "ravi";
 export const LABEL = "agent-fix";
 export const DEMO_REPOSITORY = join(import.meta.dirname, "../../fixtures/demo/repository");
 /** For waits on a whole run on a busy machine. */
-export const RUN_LIMIT_MS = 180_000;
+export const RUN_LIMIT_MS = 220_000;
 
 const POLL_MS = 30;
 
 export interface OutsideOptions {
   readonly script: ModelScript;
-  /** The default repository's files instead of those of fixtures/demo/repository. */
+  /** The default repository's files; with neither these nor a directory those of fixtures/demo/repository. */
   readonly files?: NewRepository["files"];
   readonly fromDirectory?: string;
   /** Further environment variables of the server; they win. An empty text unsets one. */
@@ -78,8 +78,8 @@ export interface Outside {
   /** Comments that the app wrote and marked, oldest first. */
   comments(issue: number, kind?: MarkerKind, repo?: string): readonly AppComment[];
   runs(): readonly RunRow[];
-  /** The newest run of an issue of the default repository (or the only one with that number). */
-  run(issue: number): RunRow | null;
+  /** The newest run of an issue. */
+  run(issue: number, repo?: string): RunRow | null;
   events(runId: string): readonly RunEvent[];
   /** Asks `look` until it gives something; rejects with `what` and the log when the limit passes or the server ends. */
   until<T>(what: string, look: () => T | null | undefined | false, limitMs?: number): Promise<T>;
@@ -90,7 +90,7 @@ export interface Outside {
   ): Promise<AppComment>;
   untilPull(repo?: string): Promise<IssueView>;
   /** Until the issue's newest run is in one of these states. */
-  untilState(issue: number, ...states: readonly string[]): Promise<RunRow>;
+  untilState(issue: number, states: string | readonly string[], repo?: string): Promise<RunRow>;
   /** Stops the server if it runs, asserts that nothing is left, and takes the rest down. */
   finish(): Promise<void>;
   /** Takes everything down without any assertion; safe to call after `finish`. */
@@ -98,7 +98,10 @@ export interface Outside {
 }
 
 /** Runs `work` in a started world, then asserts that nothing is left; a failure carries the end of the server's log. */
-export async function outside(options: OutsideOptions, work: (world: Outside) => Promise<void>): Promise<void> {
+export async function outside(
+  options: OutsideOptions,
+  work: (world: Outside) => Promise<void>,
+): Promise<void> {
   const world = await startOutside(options);
   try {
     await work(world);
@@ -134,9 +137,10 @@ export async function startOutside(options: OutsideOptions): Promise<Outside> {
     const repositories = repositoriesOf(github, options);
     await repositories.add({
       name: "till",
-      ...(options.files === undefined
-        ? { fromDirectory: options.fromDirectory ?? DEMO_REPOSITORY }
-        : { files: options.files }),
+      ...(options.files === undefined ? {} : { files: options.files }),
+      ...(options.files !== undefined && options.fromDirectory === undefined
+        ? {}
+        : { fromDirectory: options.fromDirectory ?? DEMO_REPOSITORY }),
     });
     const dataDir = join(dir.path, "data");
     const env = {
@@ -155,7 +159,8 @@ export async function startOutside(options: OutsideOptions): Promise<Outside> {
       ...options.env,
     };
     const server = await createControl(github, env);
-    return worldOf({ github, model, secrets, dataDir, server, down, addRepository: repositories.add });
+    const { add: addRepository, id: repositoryId } = repositories;
+    return worldOf({ github, model, secrets, dataDir, server, down, addRepository, repositoryId });
   } catch (error) {
     await down();
     throw error;
@@ -163,8 +168,10 @@ export async function startOutside(options: OutsideOptions): Promise<Outside> {
 }
 
 function repositoriesOf(github: EmbeddedGitHub, options: OutsideOptions) {
+  const ids = new Map<string, number>();
   const add: Outside["addRepository"] = async (repository) => {
     const created = await github.createRepository({ owner: OWNER, ...repository });
+    ids.set(created.fullName, created.id);
     const people: Readonly<Record<string, Permission>> = {
       [MAINTAINER]: "maintain",
       [REPORTER]: "read",
@@ -173,10 +180,13 @@ function repositoriesOf(github: EmbeddedGitHub, options: OutsideOptions) {
     for (const [login, permission] of Object.entries(people))
       github.setPermission(created.fullName, login, permission);
     const { permissions } = options;
-    github.install({ repositories: [created.fullName], ...(permissions === undefined ? {} : { permissions }) });
+    github.install({
+      repositories: [created.fullName],
+      ...(permissions === undefined ? {} : { permissions }),
+    });
     return created;
   };
-  return { add };
+  return { add, id: (repo: string) => ids.get(repo) };
 }
 
 interface ServerControl {
@@ -212,6 +222,7 @@ async function createControl(
 
 interface WorldParts extends Pick<Outside, "github" | "model" | "secrets" | "dataDir" | "addRepository"> {
   readonly server: ServerControl;
+  readonly repositoryId: (repo: string) => number | undefined;
   readonly down: () => Promise<void>;
 }
 
@@ -258,7 +269,7 @@ type Looking = Pick<
   "comments" | "runs" | "run" | "events" | "until" | "untilComment" | "untilPull" | "untilState"
 >;
 
-function lookingFor({ github, dataDir, server }: WorldParts): Looking {
+function lookingFor({ github, dataDir, server, repositoryId }: WorldParts): Looking {
   const comments: Outside["comments"] = (issue, kind, repo = REPO) =>
     github.comments(repo, issue).flatMap((comment) => {
       const marker = comment.login.endsWith("[bot]") ? parseMarker(comment.body) : null;
@@ -276,7 +287,8 @@ function lookingFor({ github, dataDir, server }: WorldParts): Looking {
     }
   };
   const runs = () => runRows(dataDir);
-  const run = (issue: number) => runs().findLast((row) => row.issue === issue) ?? null;
+  const run = (issue: number, repo = REPO) =>
+    runs().findLast((row) => row.issue === issue && row.repositoryId === repositoryId(repo)) ?? null;
   return {
     comments,
     until,
@@ -294,10 +306,12 @@ function lookingFor({ github, dataDir, server }: WorldParts): Looking {
         ),
       ),
     untilPull: (repo = REPO) => until(`a pull request in ${repo}`, () => github.pullRequests(repo)[0]),
-    untilState: (issue, ...states) =>
-      until(`the run of #${issue} being ${states.join(" or ")}`, () => {
-        const row = run(issue);
-        return row !== null && states.includes(row.state) ? row : null;
-      }),
+    untilState: (issue, states, repo = REPO) => {
+      const wanted = [states].flat();
+      return until(`the run of ${repo}#${issue} being ${wanted.join(" or ")}`, () => {
+        const row = run(issue, repo);
+        return row !== null && wanted.includes(row.state) ? row : null;
+      });
+    },
   };
 }

@@ -1,6 +1,17 @@
 /** A lock on a name that holds across processes, and that a killed holder leaves behind without harm. */
 
-import { link, mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
@@ -11,8 +22,7 @@ const POLL_MS = 100;
 const FOREIGN_HOLDER_MS = 60 * 60_000;
 
 interface Holder {
-  /** Null: given back. */
-  readonly pid: number | null;
+  readonly pid: number;
   /** Start time of that process in clock ticks since boot, so that a reused id is not taken for it. */
   readonly started: string;
   readonly namespace: string;
@@ -91,8 +101,9 @@ export function createLocks(directory: string, clock: Clock, ids: Ids): Locks {
       .sort((a, b) => b - a);
 
   const isFree = async (path: string): Promise<boolean> => {
-    const holder = JSON.parse(await readFile(path, "utf8")) as Holder;
-    if (holder.pid === null) return true;
+    const text = await readFile(path, "utf8");
+    if (text === "") return true;
+    const holder = JSON.parse(text) as Holder;
     if (holder.namespace !== (await ownNamespace()))
       return clock.now() - (await stat(path)).mtimeMs > FOREIGN_HOLDER_MS;
     if (await isAlive({ pid: holder.pid, started: holder.started })) return false;
@@ -102,7 +113,12 @@ export function createLocks(directory: string, clock: Clock, ids: Ids): Locks {
 
   const write = async (path: string, holder: Holder) => {
     const fresh = join(directory, `new-${ids.hex(8)}`);
-    await writeFile(fresh, JSON.stringify(holder));
+    try {
+      await writeFile(fresh, JSON.stringify(holder));
+    } catch (error) {
+      await rm(fresh, { force: true });
+      throw error;
+    }
     return {
       place: () => link(fresh, path),
       replace: () => rename(fresh, path),
@@ -145,8 +161,8 @@ export function createLocks(directory: string, clock: Clock, ids: Ids): Locks {
         },
       });
     } finally {
-      const file = await write(path, { ...self, pid: null });
-      await file.replace();
+      // Given back means empty: cutting a file short works on a full disk too.
+      await truncate(path);
     }
   };
 

@@ -54,17 +54,25 @@ async function withToken(
   const attempt = async (renew: boolean): Promise<Result<StreamOutput, HostGitFailure>> => {
     const token = await tokenFor(fetching, renew);
     if (!token.ok) return token;
-    const notes: Promise<void>[] = [];
+    const notes: Promise<unknown>[] = [];
     const result = await fetching.git.stream({
       args,
       gitDir: fetching.path,
       protocol: url.protocol,
       signal: fetching.signal,
       timeoutMs: FETCH_TIMEOUT_MS,
-      onStart: (pid) => notes.push(held.working(pid)),
+      // Settled here, since it may fail (on a full disk) long before git has ended; null: noted.
+      onStart: (pid) =>
+        notes.push(
+          held
+            .working(pid)
+            .then(() => null)
+            .catch((error: unknown) => error),
+        ),
       ...(token.value === null ? {} : { config: [tokenHeader(url.url, token.value)] }),
     });
-    await Promise.all(notes);
+    const problem = (await Promise.all(notes)).find((note) => note !== null);
+    if (problem !== undefined) throw problem;
     return result;
   };
   const first = await attempt(false);

@@ -35,8 +35,8 @@ export const EXCHANGE = {
 
 const START = `set -euo pipefail
 export LC_ALL=C
-cd /workspace
-x=/exchange
+cd "/workspace"
+x="/exchange"
 `;
 
 /**
@@ -107,12 +107,12 @@ git diff-files -z --no-renames --ignore-submodules=all --name-only >"$x/changed"
 
 /** Copies a whole workspace; as the sandbox's user, so that nothing in a hostile tree meets the app's rights. */
 export const COPY = `set -euo pipefail
-find /workspace -type d ! -perm -u+rwx -exec chmod u+rwx {} \\;
-cp -a --reflink=auto /workspace/. /copy/
+find "/workspace" -type d ! -perm -u+rwx -exec chmod u+rwx {} \\;
+cp -a --reflink=auto "/workspace/." "/copy/"
 `;
 
 /** Removes what the host's own removal stumbles over: read-only directories and paths longer than the system allows. */
 export const EMPTY = `set -euo pipefail
-find /workspace -type d ! -perm -u+rwx -exec chmod u+rwx {} \\;
-find /workspace -mindepth 1 -delete
+find "/workspace" -type d ! -perm -u+rwx -exec chmod u+rwx {} \\;
+find "/workspace" -mindepth 1 -delete
 `;

@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters } from "node:util";
 import { z } from "zod";
-import type { ParsedReport, RawCase } from "./reports.ts";
+import type { ParsedReport, RawCase } from "./raw-case.ts";
 
 const assertion = z.object({
   ancestorTitles: z.array(z.string()),

@@ -2,7 +2,7 @@
 
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { z } from "zod";
-import type { ParsedReport, RawCase } from "./reports.ts";
+import type { ParsedReport, RawCase } from "./raw-case.ts";
 
 const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const note = z.union([text, z.record(z.string(), z.unknown())]);

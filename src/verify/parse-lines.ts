@@ -1,7 +1,7 @@
 /** Reads the JSON lines that our own hooks write: a `begin`, one line per case, an `end`. */
 
 import { z } from "zod";
-import type { ParsedReport, RawCase } from "./reports.ts";
+import type { ParsedReport, RawCase } from "./raw-case.ts";
 
 const caseLine = z.object({
   file: z.string(),

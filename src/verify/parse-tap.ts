@@ -1,7 +1,7 @@
 /** Reads TAP from a suite's printed output: weaker evidence, since the tested code can print there too. */
 
 import { Parser } from "tap-parser";
-import type { RawCase } from "./reports.ts";
+import type { RawCase } from "./raw-case.ts";
 
 interface TapResult {
   readonly ok: boolean;

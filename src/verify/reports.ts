@@ -3,24 +3,9 @@
 import { parseJestJson } from "./parse-jest-json.ts";
 import { parseJunit } from "./parse-junit.ts";
 import { parseLines } from "./parse-lines.ts";
+import type { ParsedReport, RawCase } from "./raw-case.ts";
 import type { ReportFile } from "./report-files.ts";
 import type { TestCase } from "./verify.ts";
-
-/** One case as its report has it. */
-export interface RawCase {
-  /** Absolute path or file URL inside the sandbox, or relative to the workspace; empty when unknown. */
-  readonly file: string;
-  /** Empty: the file as a whole, e.g. when it could not be loaded. */
-  readonly names: readonly string[];
-  readonly outcome: TestCase["outcome"];
-  readonly message: string;
-}
-
-export interface ParsedReport {
-  readonly cases: readonly RawCase[];
-  /** False: the runner stopped before it had written everything. */
-  readonly complete: boolean;
-}
 
 /** By the end of the file's name. */
 const FORMATS: readonly (readonly [suffix: string, parse: (text: string) => ParsedReport])[] = [

@@ -1,0 +1,19 @@
+/** What a reader of one report format hands on: cases as the report has them, before they get ids. */
+
+import type { TestCase } from "./verify.ts";
+
+/** One case as its report has it. */
+export interface RawCase {
+  /** Absolute path or file URL inside the sandbox, or relative to the workspace; empty when unknown. */
+  readonly file: string;
+  /** Empty: the file as a whole, e.g. when it could not be loaded. */
+  readonly names: readonly string[];
+  readonly outcome: TestCase["outcome"];
+  readonly message: string;
+}
+
+export interface ParsedReport {
+  readonly cases: readonly RawCase[];
+  /** False: the runner stopped before it had written everything. */
+  readonly complete: boolean;
+}

@@ -14,8 +14,8 @@ import { type Host, inspectHost } from "#src/sandbox/host.ts";
 import { inheritedDescriptors } from "#src/sandbox/inherited.ts";
 import { createLimiter, sweepGroups } from "#src/sandbox/limits.ts";
 import { createPipes } from "#src/sandbox/pipes.ts";
-import { BASE_ENV, DEFAULT_UID, INSIDE, proxyEnv, RESERVED_TARGETS } from "#src/sandbox/policy.ts";
-import { killProcess, waitForDeath, withArgument } from "#src/sandbox/processes.ts";
+import { BASE_ENV, DEFAULT_UID, INSIDE, isReserved, proxyEnv } from "#src/sandbox/policy.ts";
+import { exists, killProcess, waitForDeath, withArgument } from "#src/sandbox/processes.ts";
 import { startProxy } from "#src/sandbox/proxy.ts";
 import { NO_REGISTRY_SETTINGS, type RegistrySettings } from "#src/sandbox/registry.ts";
 import type { Mount, Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
@@ -180,10 +180,11 @@ async function openNetwork(
   return ok({ ...proxyEnv(listsLoopback(hosts)), ...parts.registry.env });
 }
 
-/** The caller's mounts with links resolved, the workspace first. */
+/** The caller's mounts with links resolved, the workspace first; registries' directories that do not exist are left out. */
 async function hostMounts(spec: SessionSpec, registry: RegistrySettings): Promise<readonly Mount[]> {
   const workspace: Mount = { source: spec.workspace, target: INSIDE.workspace, mode: "rw" };
-  const all = [workspace, ...spec.mounts, ...registry.mounts];
+  const there = await Promise.all(registry.mounts.map((mount) => exists(mount.source)));
+  const all = [workspace, ...spec.mounts, ...registry.mounts.filter((_, index) => there[index])];
   return Promise.all(all.map(async (mount) => ({ ...mount, source: await realpath(mount.source) })));
 }
 
@@ -233,8 +234,7 @@ function refusalOf(spec: SessionSpec): string | null {
   if (!SAFE_NAME.test(spec.runId))
     return `the run id ${JSON.stringify(spec.runId)} cannot be a directory's name`;
   for (const { target } of spec.mounts) {
-    const taken = RESERVED_TARGETS.find((path) => target === path || target.startsWith(`${path}/`));
-    if (!target.startsWith("/") || target === "/" || normalize(target) !== target || taken !== undefined) {
+    if (!target.startsWith("/") || target === "/" || normalize(target) !== target || isReserved(target)) {
       return `nothing may be mounted at ${target}: choose a directory of its own at the top, such as /reports`;
     }
   }

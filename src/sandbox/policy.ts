@@ -41,6 +41,15 @@ export const RESERVED_TARGETS = [
   "/opt/agent-fix",
 ] as const;
 
+/** True for a path that is the root or lies below it. */
+export function isWithin(path: string, root: string): boolean {
+  return path === root || path.startsWith(`${root}/`);
+}
+
+export function isReserved(target: string): boolean {
+  return RESERVED_TARGETS.some((place) => isWithin(target, place));
+}
+
 /**
  * The whole environment of a command, before what the session adds. No terminal, pager, editor or prompt can wait for
  * a person, and `CI` is `true` as text (test runners leave their watch modes by it).

@@ -1,8 +1,9 @@
 /** Finds which package registries and certificates the host itself uses, so that set-up can use them too; credentials stay behind. */
 
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { INSIDE } from "#src/sandbox/policy.ts";
+import { join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { INSIDE, isReserved, isWithin } from "#src/sandbox/policy.ts";
 import { isErrno } from "#src/sandbox/processes.ts";
 import type { Mount } from "#src/sandbox/sandbox.ts";
 
@@ -47,17 +48,21 @@ export async function hostRegistrySettings(env: Env, homeDir: string): Promise<R
       ["PIP_INDEX_URL", env.PIP_INDEX_URL ?? pip["index-url"]],
       ["UV_DEFAULT_INDEX", env.UV_DEFAULT_INDEX ?? env.PIP_INDEX_URL ?? pip["index-url"]],
       ["PIP_EXTRA_INDEX_URL", env.PIP_EXTRA_INDEX_URL ?? pip["extra-index-url"]],
+      ["PIP_FIND_LINKS", env.PIP_FIND_LINKS || pip["find-links"]],
       ["GOPROXY", env.GOPROXY],
     ],
     withCa,
+    homeDir,
   );
 }
 
 function collect(
   settings: readonly (readonly [string, string | undefined])[],
   start: RegistrySettings,
+  homeDir: string,
 ): RegistrySettings {
   const env: Record<string, string> = { ...start.env };
+  const mounts = [...start.mounts];
   const hosts = new Set(start.hosts);
   const notes = [...start.notes];
   for (const [name, value] of settings) {
@@ -67,14 +72,19 @@ function collect(
       .map(withoutCredentials);
     if (kept.length === 0) continue;
     env[name] = kept.map((entry) => entry.text).join(name === "GOPROXY" ? "," : " ");
-    for (const entry of kept) if (entry.host !== null) hosts.add(entry.host);
+    for (const entry of kept) {
+      if (entry.host !== null) hosts.add(entry.host);
+      const directory = localDirectory(entry.text, homeDir);
+      if (directory === null || mounts.some((mount) => mount.target === directory)) continue;
+      mounts.push({ source: directory, target: directory, mode: "ro" });
+    }
     if (kept.some((entry) => entry.hadCredentials)) {
       notes.push(
         `${name} has credentials, which commands do not get: packages behind a login cannot be installed`,
       );
     }
   }
-  return { env, mounts: start.mounts, hosts: [...hosts], notes };
+  return { env, mounts, hosts: [...hosts], notes };
 }
 
 function withoutCredentials(text: string) {
@@ -85,6 +95,16 @@ function withoutCredentials(text: string) {
   url.password = "";
   const port = url.port || (url.protocol === "https:" ? "443" : "80");
   return { text: url.href, host: `${url.hostname}:${port}`, hadCredentials };
+}
+
+/** A directory that stands in for a registry, with the files a `simple` index links to beside it; never one around or in a home. */
+function localDirectory(text: string, homeDir: string): string | null {
+  const path = text.startsWith("file:///") && URL.canParse(text) ? fileURLToPath(text) : text;
+  const directory = path.replace(/\/simple\/?$/, "").replace(/\/$/, "");
+  if (!/^\/[^/]+\/[^/]+/.test(directory) || normalize(directory) !== directory) return null;
+  return isWithin(directory, homeDir) || isWithin(homeDir, directory) || isReserved(directory)
+    ? null
+    : directory;
 }
 
 async function certificates(path: string): Promise<RegistrySettings> {

@@ -1,7 +1,7 @@
 /** Decides which directories of the operator's PATH commands may see, and what else of the host they need for that. */
 
 import { basename, dirname, join } from "node:path";
-import { INSIDE } from "#src/sandbox/policy.ts";
+import { INSIDE, isWithin } from "#src/sandbox/policy.ts";
 
 /** The questions asked of the file system, so that the rules can be tried on made-up hosts. */
 export interface HostFiles {
@@ -185,10 +185,6 @@ const RULES: readonly Rule[] = [system, shims, manager, cargo, volta, programFol
 /** The home directory that a path lies in, by where systems keep homes. */
 function homeOf(path: string): string | null {
   return /^(?:\/root|\/home\/[^/]+|\/Users\/[^/]+)(?=\/|$)/.exec(path)?.[0] ?? null;
-}
-
-function isWithin(path: string, root: string): boolean {
-  return path === root || path.startsWith(`${root}/`);
 }
 
 function newest(names: readonly string[], start: string): string | undefined {

@@ -151,13 +151,26 @@ test("the host's registries and certificates are taken over, its credentials are
   );
   const bundle = join(dir.path, "ca.pem");
   await writeFile(bundle, "certificate");
-  const env = { PIP_INDEX_URL: "https://pip.example/simple", NODE_EXTRA_CA_CERTS: bundle, SECRET: "x" };
+  const env = {
+    ...{ PIP_INDEX_URL: "https://pip.example/simple", NODE_EXTRA_CA_CERTS: bundle, SECRET: "x" },
+    ...{
+      PIP_FIND_LINKS: `/srv/wheels /etc ${dir.path}/private`,
+      PIP_EXTRA_INDEX_URL: "file:///srv/index/simple",
+    },
+  };
   const settings = await hostRegistrySettings(env, dir.path);
   assert.equal(settings.env.npm_config_registry, "https://npm.example:8443/api/");
   assert.equal(settings.env.PIP_INDEX_URL, "https://pip.example/simple");
   assert.equal(settings.env.NODE_EXTRA_CA_CERTS, INSIDE.caBundle);
   assert.deepEqual(settings.hosts, ["npm.example:8443", "pip.example:443"]);
-  assert.deepEqual(settings.mounts, [{ source: bundle, target: INSIDE.caBundle, mode: "ro" }]);
+  assert.deepEqual(
+    settings.mounts.map(({ source, target, mode }) => [source, target, mode]),
+    [
+      [bundle, INSIDE.caBundle, "ro"],
+      ["/srv/index", "/srv/index", "ro"],
+      ["/srv/wheels", "/srv/wheels", "ro"],
+    ],
+  );
   assert.doesNotMatch(JSON.stringify(settings), /tok|pw|abc|SECRET/);
   assert.match(settings.notes.join(), /npm_config_registry has credentials/);
 });

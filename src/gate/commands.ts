@@ -1,5 +1,6 @@
 /** The slash-command grammar: the first non-blank line of a comment, and nothing that merely looks like one. */
 
+import { headOf } from "#src/base/cut-text.ts";
 import type { Command } from "#src/run/run.ts";
 
 const VERBS = ["approve", "revise", "retry", "cancel", "status", "help"] as const;
@@ -42,7 +43,7 @@ function parseArguments(verb: (typeof VERBS)[number], argument: string, rest: re
     case "revise": {
       const text = [argument, ...rest].join("\n").trim();
       if (text === "") return { verb: "unclear", hint: "Say what to do differently: `/revise <text>`." };
-      return { verb, text: text.slice(0, MAX_INSTRUCTION) };
+      return { verb, text: headOf(text, MAX_INSTRUCTION) };
     }
     case "retry": {
       if (argument === "") return { verb, budgetUsd: null };
@@ -72,11 +73,12 @@ function startsLikeCommand(line: string): boolean {
   return word !== undefined && VERBS.some((verb) => verb === word);
 }
 
-/** `/Approve`, `/approved`, `/aprove`: one letter off, or the verb with something glued to it. Other bots' words stay theirs. */
+/** `/Approve`, `/approved`, `/cancelled`, `/aprove`: one letter off, or the verb in another form. Other bots' words stay theirs. */
 function nearMiss(line: string): Command | null {
   const word = /^\/([A-Za-z]{3,12})[.,!:;]?(?:\s|$)/.exec(line)?.[1]?.toLowerCase();
   if (word === undefined) return null;
-  const meant = VERBS.find((verb) => word === verb || word === `${verb}d` || distance(word, verb) === 1);
+  const said = word.replace(/l?ed$/, "");
+  const meant = VERBS.find((verb) => said === verb || distance(word, verb) <= 1);
   return meant === undefined ? null : unclear(meant);
 }
 

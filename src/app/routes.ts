@@ -88,7 +88,6 @@ async function onLabeled(edge: Edge, event: LabelEvent): Promise<void> {
   }
   const created = await edge.store.createRun(requestOf(edge, event, sender.login));
   if (!created.ok) return;
-  edge.background.run("reaction", github.reactToIssue(issue.number, "eyes"));
   await edge.queue.push(created.value.runId, "desk");
 }
 

@@ -15,6 +15,7 @@ export function terminalConversation(print: (line: string) => void, clock: Clock
   let shown = "";
   const show = (body: string) => print(withoutMarker(body));
   const conversation: Conversation = {
+    welcome: async () => ok(null),
     mayStart: async () => ({ go: true }),
     permission: async () => "admin",
     labelledAfter: async () => true,

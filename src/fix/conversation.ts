@@ -25,7 +25,14 @@ export interface PlanPlace {
   readonly diffShown: boolean;
 }
 
+/** True for a failure that may be gone later; any other answer of GitHub's is its last word. */
+export function isPassing({ code }: GitHubFailure): boolean {
+  return code === "server_error" || code === "unreachable" || code === "rate_limited" || code === "cancelled";
+}
+
 export interface Conversation {
+  /** Reacts to the label, so that whoever set it sees that it was noticed; harmless when repeated. */
+  welcome(): Promise<Result<null, GitHubFailure>>;
   mayStart(): Promise<StartCheck>;
   /** The permission of a person at this moment. */
   permission(login: string): Promise<KnownPermission>;
@@ -43,8 +50,8 @@ export interface Conversation {
     journal: EffectJournal,
     render: (size: "full" | "short") => string,
   ): Promise<Result<null, GitHubFailure>>;
-  /** Adds a line about what became of the plan to the plan comment. */
-  concludePlan(journal: EffectJournal, commentId: number, body: string): Promise<Result<null, GitHubFailure>>;
+  /** Puts what became of the plan into the plan comment; a null id: the comment is looked for by the body's marker, and may not exist. */
+  concludePlan(commentId: number | null, body: string): Promise<Result<null, GitHubFailure>>;
   /** Acknowledges a command by a reaction and, when `text` is given, one answer under that comment's marker. */
   answer(
     journal: EffectJournal,

@@ -1,9 +1,14 @@
 /** Decides what others recorded about a run (commands, a label taken off, a closed issue), answers, and says what the driver must do. */
 
 import { type Decision, decideCommand, isExplained, type KnownPermission } from "#src/gate/decide.ts";
-import { HELP, renderAnswer, statusSentence } from "#src/gate/status-comment.ts";
-import type { Reaction } from "#src/github/github.ts";
-import { type CommandFact, isEnded, type RunEvent, type RunRequest } from "#src/run/run.ts";
+import { HELP, statusSentence } from "#src/gate/status-comment.ts";
+import {
+  type CommandFact,
+  type CommandReply,
+  isEnded,
+  type RunEvent,
+  type RunRequest,
+} from "#src/run/run.ts";
 import type { StoredEvent } from "#src/store/store.ts";
 import type { RunContext } from "./run-context.ts";
 import type { Prepared } from "./steps/prepare.ts";
@@ -18,8 +23,8 @@ export type Consequence =
       readonly kind: "cancel";
       readonly event: Extract<RunEvent, { type: "cancelled" }>;
       readonly seq: number;
-      /** The comment to acknowledge; null when it was no command. */
-      readonly commentId: number | null;
+      /** Null when it was no command. */
+      readonly reply: CommandReply | null;
     }
   | {
       readonly kind: "new_run";
@@ -46,18 +51,21 @@ function isFact(event: RunEvent): boolean {
   );
 }
 
-/** Decides one open fact; unless a consequence is returned, it is recorded as handled by then. */
+/** Decides one open fact; unless a consequence is returned or the worker is stopping, it is recorded as handled by then. */
 export async function handleFact(context: RunContext, fact: StoredEvent): Promise<Consequence> {
   const { event, seq } = fact;
   switch (event.type) {
     case "command_received":
       return handleCommand(context, seq, event.fact);
-    case "label_removed":
-      if (await context.conversation.labelledAfter(event.issueUpdatedAt)) {
+    case "label_removed": {
+      const labelledAgain = await context.conversation.labelledAfter(event.issueUpdatedAt);
+      if (context.signal.aborted) return NOTHING;
+      if (labelledAgain) {
         await context.append({ type: "fact_handled", seq, decision: "out_of_date" });
         return NOTHING;
       }
       return withdraw(context, seq, { type: "cancelled", by: event.by, why: "unlabeled" });
+    }
     case "issue_closed":
       return withdraw(context, seq, { type: "cancelled", by: event.by, why: "issue_closed" });
     case "pull_request_closed":
@@ -81,13 +89,15 @@ async function withdraw(
 ): Promise<Consequence> {
   const run = context.run();
   const tooLate = isEnded(run) || run.state === "approved" || run.state === "publishing";
-  if (!tooLate) return { kind: "cancel", event, seq, commentId: null };
+  if (!tooLate) return { kind: "cancel", event, seq, reply: null };
   await context.append({ type: "fact_handled", seq, decision: "recorded" });
   return NOTHING;
 }
 
 async function handleCommand(context: RunContext, seq: number, fact: CommandFact): Promise<Consequence> {
   const permission = await context.conversation.permission(fact.by);
+  // A look-up that was cut off is no answer: whoever visits the run next asks again.
+  if (context.signal.aborted) return NOTHING;
   const decision = decideCommand({
     command: fact.command,
     by: fact.by,
@@ -100,16 +110,12 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     ceilingUsd: context.ports.operator.budgetUsd,
   });
   context.trace.emit("command", { by: fact.by, verb: fact.command.verb, decision: decision.act });
+  const reply = replyTo(context, fact, { decision, permission });
   if (decision.act === "cancel")
-    return {
-      kind: "cancel",
-      event: { type: "cancelled", by: fact.by, why: "command" },
-      seq,
-      commentId: fact.commentId,
-    };
+    return { kind: "cancel", event: { type: "cancelled", by: fact.by, why: "command" }, seq, reply };
   if (decision.act === "new_run")
     return { kind: "new_run", request: followUp(context, fact, decision), seq, commentId: fact.commentId };
-  const handled: RunEvent = { type: "fact_handled", seq, decision: decision.act };
+  const handled: RunEvent = { type: "fact_handled", seq, decision: decision.act, reply };
   if (decision.act === "approve")
     await context.append(handled, {
       type: "approved",
@@ -119,34 +125,21 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
       unverified: decision.unverified,
     });
   else await context.append(handled);
-  await reply(context, fact, { decision, permission });
   return NOTHING;
 }
 
-interface Reply {
+interface Decided {
   readonly decision: Decision;
   readonly permission: KnownPermission;
 }
 
-async function reply(context: RunContext, fact: CommandFact, { decision, permission }: Reply): Promise<void> {
-  const text = answerText(context, decision);
+function replyTo(context: RunContext, fact: CommandFact, { decision, permission }: Decided): CommandReply {
   const silent = decision.act === "refuse" && !isExplained(permission);
-  await acknowledge(context, fact.commentId, {
+  return {
+    commentId: fact.commentId,
     reaction: decision.act === "refuse" ? "confused" : "+1",
-    text: silent ? null : text,
-  });
-}
-
-/** One reaction and, with a text, one answer on a command; a failure is traced and stops nothing. */
-export async function acknowledge(
-  context: RunContext,
-  commentId: number,
-  { reaction, text }: { readonly reaction: Reaction; readonly text: string | null },
-): Promise<void> {
-  const body = text === null ? null : renderAnswer({ runId: context.runId, commentId, text });
-  const answered = await context.conversation.answer(context.journal, commentId, reaction, body);
-  if (!answered.ok)
-    context.trace.emit("warning", { text: `answer to ${commentId}: ${answered.error.message}` });
+    text: silent ? null : answerText(context, decision),
+  };
 }
 
 function answerText(context: RunContext, decision: Decision): string | null {

@@ -5,24 +5,19 @@ import { formatMarker } from "#src/gate/marker.ts";
 import { oneLine } from "#src/gate/neutralise.ts";
 import { renderResult } from "#src/gate/status-comment.ts";
 import { shortDigest } from "#src/run/proposal.ts";
-import type { FailureCode, Run } from "#src/run/run.ts";
+import type { Run } from "#src/run/run.ts";
 import { factsOf } from "./agent-observer.ts";
+import { isPassing } from "./conversation.ts";
 import type { RunContext } from "./run-context.ts";
 import { DIFF_BLOB } from "./steps/collect.ts";
 import { PLAN_BLOB } from "./steps/propose.ts";
 import type { Solved } from "./steps/solve.ts";
 import type { Verified } from "./steps/verify.ts";
 
-/** Appends the failure first, so that it stands whatever becomes of the comment; then says it on the issue. */
-export async function failRun(context: RunContext, code: FailureCode, message: string): Promise<void> {
-  await context.append({ type: "failed", code, message });
-  await reportFailure(context);
-}
-
-/** Posts the result comment of a failed run; a repeated call finds what stands. A refused comment is traced, the status comment still tells the end. */
-export async function reportFailure(context: RunContext): Promise<void> {
+/** Posts the result comment of a failed run; a repeated call finds what stands. False when GitHub may take it later; a refused comment is traced, and the status comment still tells the end. */
+export async function reportFailure(context: RunContext): Promise<boolean> {
   const run = context.run();
-  if (run.state !== "failed" || context.journal.done("result-comment") !== null) return;
+  if (run.state !== "failed" || context.journal.done("result-comment") !== null) return true;
   const solved = lastOutput<Solved>(context, "solve");
   const verified = lastOutput<Verified>(context, "verify");
   const diff = await context.blob(DIFF_BLOB);
@@ -45,7 +40,9 @@ export async function reportFailure(context: RunContext): Promise<void> {
       size,
     ),
   );
-  if (!posted.ok) context.trace.emit("warning", { text: `result comment: ${posted.error.message}` });
+  if (posted.ok) return true;
+  context.trace.emit("warning", { text: `result comment: ${posted.error.message}` });
+  return !isPassing(posted.error);
 }
 
 function lastOutput<T>(context: RunContext, step: string): T | null {
@@ -53,23 +50,34 @@ function lastOutput<T>(context: RunContext, step: string): T | null {
   return record?.kind === "done" ? (record.output as unknown as T) : null;
 }
 
-/** Adds to the plan comment what became of it: who approved and where the pull request is, or that it was withdrawn. */
-export async function concludePlan(context: RunContext): Promise<void> {
+/**
+ * Adds to the plan comment what became of it: where the pull request is, or that it was withdrawn. False when GitHub may
+ * take it later. A plan comment that was on its way when the run ended is looked for.
+ */
+export async function concludePlan(context: RunContext): Promise<boolean> {
+  const { journal, conversation } = context;
   const run = context.run();
-  const proposed = context.events().findLast(({ event }) => event.type === "proposed")?.event;
-  if (proposed?.type !== "proposed") return;
   const sentence = conclusion(run);
   const effect = `plan-concluded-${run.state}`;
-  if (sentence === null || context.journal.done(effect) !== null) return;
-  await context.journal.intend(effect);
-  const body = [
-    formatMarker({ runId: context.runId, kind: "plan", seq: 1, forComment: null }),
-    `**${sentence}** (plan \`${shortDigest(proposed.digest)}\`)`,
-    (await context.blob(PLAN_BLOB)) ?? "",
-  ].join("\n\n");
-  const edited = await context.conversation.concludePlan(context.journal, proposed.planCommentId, body);
-  if (edited.ok) await context.journal.complete(effect, { id: String(proposed.planCommentId), url: null });
-  else context.trace.emit("warning", { text: `plan comment: ${edited.error.message}` });
+  const begun = journal.intended("plan-comment");
+  if (!begun || sentence === null || journal.done(effect) !== null) return true;
+  await journal.intend(effect);
+  const known = journal.done("plan-comment");
+  const commentId = known === null ? null : Number(known.id);
+  const proposed = context.events().findLast(({ event }) => event.type === "proposed")?.event;
+  const which = proposed?.type === "proposed" ? ` (plan \`${shortDigest(proposed.digest)}\`)` : "";
+  const marker = formatMarker({ runId: context.runId, kind: "plan", seq: 1, forComment: null });
+  const head = `${marker}\n\n**${sentence}**${which}`;
+  const body = `${head}\n\n${(await context.blob(PLAN_BLOB)) ?? ""}`;
+  let edited = await conversation.concludePlan(commentId, body);
+  if (!edited.ok && edited.error.code === "too_long")
+    edited = await conversation.concludePlan(commentId, head);
+  if (!edited.ok) {
+    context.trace.emit("warning", { text: `plan comment: ${edited.error.message}` });
+    if (isPassing(edited.error)) return false;
+  }
+  await journal.complete(effect, { id: edited.ok ? (known?.id ?? "none") : "refused", url: null });
+  return true;
 }
 
 function conclusion(run: Run): string | null {

@@ -15,7 +15,7 @@ import type {
 } from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import type { RunRequest } from "#src/run/run.ts";
-import type { Conversation, PlanPlace, StartCheck } from "./conversation.ts";
+import { type Conversation, isPassing, type PlanPlace, type StartCheck } from "./conversation.ts";
 
 const TRIES = 5;
 const FIRST_PAUSE_MS = 1_000;
@@ -36,6 +36,7 @@ export function githubConversation(parts: ConversationParts): Conversation {
   const issue = request.issue.number;
   const poster: Poster = { ...parts, github, issue };
   return {
+    welcome: () => github.reactToIssue(issue, "eyes"),
     mayStart: () => mayStart(parts, github),
     permission: async (login) => {
       const answer = await github.permission(login);
@@ -55,7 +56,7 @@ export function githubConversation(parts: ConversationParts): Conversation {
       return ok(place);
     },
     result: async (journal, render) => asNull(await post(poster, journal, "result-comment", render)),
-    concludePlan: (_journal, commentId, body) => github.editComment(commentId, body),
+    concludePlan: (commentId, body) => concludePlan(poster, commentId, body),
     answer: (journal, commentId, reaction, body) => answer(poster, journal, { commentId, reaction, body }),
     labelledAfter: async (instant) => {
       const now = await github.issue(issue);
@@ -140,8 +141,8 @@ async function post(
       size = "short";
       continue;
     }
-    if (!mayPass(made.error) || attempt >= TRIES) return made;
-    await pause(poster, attempt);
+    if (made.error.code === "cancelled" || !isPassing(made.error) || attempt >= TRIES) return made;
+    if (!(await pause(poster, attempt))) return made;
     const standing = await find(poster, marker);
     if (standing.ok && standing.value !== null) return complete(journal, effect, standing.value);
   }
@@ -177,10 +178,20 @@ async function keepStatus(
   const edited = await poster.github.editComment(Number(known.id), body);
   if (edited.ok || edited.error.code !== "not_found") return edited;
   // Somebody deleted it: a new one, found by its marker from then on.
-  const made = await poster.github.createComment(poster.issue, body);
-  if (!made.ok) return made;
-  await journal.complete("status-comment", { id: String(made.value.id), url: made.value.url });
-  return ok(null);
+  return asNull(await post(poster, journal, "status-comment", () => body));
+}
+
+async function concludePlan(
+  poster: Poster,
+  commentId: number | null,
+  body: string,
+): Promise<Result<null, GitHubFailure>> {
+  if (commentId !== null) return poster.github.editComment(commentId, body);
+  const marker = parseMarker(body);
+  if (marker === null) throw new Error("the body of a plan comment has no marker");
+  const standing = await find(poster, marker);
+  if (!standing.ok) return standing;
+  return standing.value === null ? ok(null) : poster.github.editComment(standing.value.id, body);
 }
 
 interface Answer {
@@ -197,16 +208,18 @@ async function answer(
   // A reaction is set once per user and kind by GitHub itself, so sending it again is harmless.
   const reacted = await poster.github.reactToComment(reply.commentId, reply.reaction);
   const { body } = reply;
-  if (body === null) return reacted;
-  return asNull(await post(poster, journal, `answer-${reply.commentId}`, () => body));
+  const effect = `answer-${reply.commentId}`;
+  if (body === null || journal.done(effect) !== null) return reacted;
+  const posted = await post(poster, journal, effect, () => body);
+  return posted.ok ? reacted : asNull(posted);
 }
 
-function mayPass(failure: GitHubFailure): boolean {
-  return failure.code === "server_error" || failure.code === "unreachable" || failure.code === "rate_limited";
-}
-
-async function pause(poster: Poster, attempt: number): Promise<void> {
-  await poster.clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1), poster.signal);
+/** False when the wait was cut short. */
+async function pause(poster: Poster, attempt: number): Promise<boolean> {
+  return poster.clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1), poster.signal).then(
+    () => true,
+    () => false, // Only an abort rejects a sleep.
+  );
 }
 
 function asNull<T>(result: Result<T, GitHubFailure>): Result<null, GitHubFailure> {

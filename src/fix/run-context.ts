@@ -26,10 +26,16 @@ export interface RunContext {
   readonly progress: Progress;
   readonly journal: EffectJournal;
   readonly stepLog: StepLog;
+  /** Aborted when the process ends or the lease is lost: what was asked of GitHub then has no answer. */
+  readonly signal: AbortSignal;
+  /** The same run for a part of the work that can be stopped by itself: its calls to GitHub end with `signal` too. */
+  during(signal: AbortSignal): RunContext;
   run(): Run;
   events(): readonly StoredEvent[];
   /** Appends decisions, in order with everything else this context writes; rejects with `LeaseLost`, or with a defect when an event contradicts the state. */
   append(...events: readonly RunEvent[]): Promise<void>;
+  /** Notes that the run has ended and that nothing of what this context has seen of it is left to be done. */
+  settle(): Promise<void>;
   /** Takes in facts that others recorded meanwhile. */
   refresh(): Promise<void>;
   /** Enters a phase unless the run is in it already. */
@@ -104,12 +110,17 @@ function buildContext(parts: Parts): RunContext {
   const enter = async (phase: WorkPhase) => {
     if (current().state !== phase) await append({ type: "phase_entered", phase });
   };
-  return {
+  const context: RunContext = {
     runId: lease.runId,
     request,
     ports,
     trace,
+    signal: parts.signal,
     conversation: ports.converse(request, parts.signal),
+    during: (signal) => {
+      const either = AbortSignal.any([parts.signal, signal]);
+      return { ...context, signal: either, conversation: ports.converse(request, either) };
+    },
     progress: createProgress(),
     journal: journalOf(state, append),
     stepLog: stepLogOf(state, append),
@@ -119,6 +130,11 @@ function buildContext(parts: Parts): RunContext {
     append,
     refresh,
     enter,
+    settle: () =>
+      inOrder(async () => {
+        const settled = await ports.store.settle(lease, state.events.at(-1)?.seq ?? 0);
+        if (!settled.ok) throw new LeaseLost(`lease of run ${lease.runId} lost: ${settled.error}`);
+      }),
     putBlob: async (name, text) => {
       const put = await ports.store.putBlob(lease, name, Buffer.from(text, "utf8"));
       if (!put.ok) throw new LeaseLost(`lease of run ${lease.runId} lost: ${put.error}`);
@@ -128,6 +144,7 @@ function buildContext(parts: Parts): RunContext {
       return value === null ? null : Buffer.from(value).toString("utf8");
     },
   };
+  return context;
 }
 
 /** Runs tasks one after another, also when one of them fails. */

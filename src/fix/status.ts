@@ -1,16 +1,17 @@
 /** Keeps the one status comment true: edited at once when the state changes, otherwise sparsely, and never twice with the same words. */
 
 import { renderStatus, type StatusFacts } from "#src/gate/status-comment.ts";
+import { isPassing } from "./conversation.ts";
 import type { RunContext } from "./run-context.ts";
 import { DELIVERY_STEPS, WORK_STEPS } from "./steps.ts";
 
 export interface StatusKeeper {
-  /** Writes the present state now, unless the comment already says it. */
-  show(): Promise<void>;
+  /** Writes the present state now, unless the comment already says it. False when GitHub may take it later. */
+  show(): Promise<boolean>;
   /** The same for whoever cannot wait; a failure is logged. */
   showSoon(): void;
-  /** Stops the timer; does not write. */
-  close(): void;
+  /** Stops the timer and what is being written, and waits until nothing is under way. */
+  close(): Promise<void>;
 }
 
 const EARLY_EVERY_MS = 30_000;
@@ -24,19 +25,22 @@ export interface StatusOptions {
 
 export function keepStatus(context: RunContext, options: StatusOptions): StatusKeeper {
   const { clock } = context.ports;
+  const closed = new AbortController();
+  const { conversation } = context.during(closed.signal);
   const startedAt = clock.now();
   let shown = "";
-  let writing: Promise<void> = Promise.resolve();
+  let writing: Promise<boolean> = Promise.resolve(true);
   let cancel: () => void = () => undefined;
-  let closed = false;
 
-  const write = async () => {
+  const write = async (): Promise<boolean> => {
+    if (closed.signal.aborted) return false;
     const facts = statusFacts(context, options.queuePosition());
     const essence = JSON.stringify({ ...facts, asOf: 0 });
-    if (essence === shown) return;
-    const written = await context.conversation.status(context.journal, renderStatus(facts));
+    if (essence === shown) return true;
+    const written = await conversation.status(context.journal, renderStatus(facts));
     if (written.ok) shown = essence;
     else context.trace.emit("warning", { text: `status comment: ${written.error.message}` });
+    return written.ok || !isPassing(written.error);
   };
   const show = () => {
     writing = writing.then(write, write);
@@ -48,7 +52,7 @@ export function keepStatus(context: RunContext, options: StatusOptions): StatusK
     });
   };
   const schedule = () => {
-    if (closed) return;
+    if (closed.signal.aborted) return;
     const late = clock.now() - startedAt > LATE_AFTER_MS;
     cancel = clock.timer(late ? LATE_EVERY_MS : EARLY_EVERY_MS, () => {
       showSoon();
@@ -59,9 +63,10 @@ export function keepStatus(context: RunContext, options: StatusOptions): StatusK
   return {
     show,
     showSoon,
-    close: () => {
-      closed = true;
+    close: async () => {
+      closed.abort(new Error("the run is left"));
       cancel();
+      await writing.catch(() => undefined);
     },
   };
 }

@@ -114,6 +114,13 @@ function bind(context: RunContext, plan: StepPlan): Step {
     replay,
     input: () => plan.input?.(context) ?? null,
     ...(stands === undefined ? {} : { stands }),
-    run: (step) => plan.work(context, step),
+    run: async (step) => {
+      const outcome = await plan.work(context.during(step.signal), step);
+      // What a stopped step found out, such as how a suite ended that was killed, is nobody's result.
+      if (step.signal.aborted && outcome.kind === "done" && replay === "safe") return STOPPED;
+      return outcome;
+    },
   };
 }
+
+const STOPPED: Outcome = { kind: "failed", code: "cancelled", message: "it was stopped", retry: true };

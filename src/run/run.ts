@@ -80,6 +80,14 @@ export interface CommandFact {
   readonly issue: { readonly title: string; readonly body: string };
 }
 
+/** What a command is answered with: a reaction and, with a text, one comment. */
+export interface CommandReply {
+  readonly commentId: number;
+  readonly reaction: "+1" | "confused";
+  /** A sentence of the app; null: the reaction says enough. */
+  readonly text: string | null;
+}
+
 /** Work phases in order; each is a state of the run. */
 export type WorkPhase = "preparing" | "solving" | "verifying";
 
@@ -97,8 +105,13 @@ export type RunEvent =
   | { readonly type: "label_removed"; readonly by: string; readonly issueUpdatedAt: number }
   | { readonly type: "issue_closed"; readonly by: string }
   | { readonly type: "pull_request_closed"; readonly merged: boolean; readonly by: string }
-  /** The decision on the fact with that seq; a fact without one is still open. */
-  | { readonly type: "fact_handled"; readonly seq: number; readonly decision: string }
+  /** The decision on the fact with that seq; a fact without one is still open. The reply is an intent: its effect is called `reply-<comment id>`. */
+  | {
+      readonly type: "fact_handled";
+      readonly seq: number;
+      readonly decision: string;
+      readonly reply?: CommandReply;
+    }
   /** Progress of the step graph. */
   | { readonly type: "step"; readonly record: StepRecord }
   /** Intent and result of one effect on GitHub, under one name per run (e.g. `status-comment`, `plan-comment-1`, `branch`, `pull-request`). */

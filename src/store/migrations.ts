@@ -62,4 +62,9 @@ export const MIGRATIONS: readonly Migration[] = [
        ) STRICT`,
     ],
   },
+  {
+    version: 2,
+    // Runs of version 1 count as open once more: a visit to one that was dealt with does nothing.
+    statements: ["ALTER TABLE run ADD COLUMN settled_seq INTEGER NOT NULL DEFAULT 0"],
+  },
 ];

@@ -15,6 +15,10 @@ export const SQL = {
     ORDER BY (ended = 0 AND superseded_by IS NULL) DESC, created_at DESC, rowid DESC LIMIT 1`,
   runs: `SELECT ${RUN_COLUMNS} FROM run WHERE :ended IS NULL OR ended = :ended
     ORDER BY created_at DESC, rowid DESC LIMIT :limit`,
+  openRuns: `SELECT ${RUN_COLUMNS} FROM run
+    WHERE ended = 0 OR settled_seq < (SELECT max(seq) FROM event WHERE event.run_id = run.run_id)
+    ORDER BY created_at, rowid`,
+  settle: "UPDATE run SET settled_seq = :seq WHERE run_id = :runId",
 
   events: "SELECT seq, at, body FROM event WHERE run_id = :runId AND seq > :afterSeq ORDER BY seq",
   lastSeq: "SELECT coalesce(max(seq), 0) AS seq FROM event WHERE run_id = :runId",

@@ -114,7 +114,10 @@ function deliveries(
   };
 }
 
-function runs(connection: Connection, clock: Clock): Pick<Store, "createRun" | "run" | "latestRun" | "runs"> {
+function runs(
+  connection: Connection,
+  clock: Clock,
+): Pick<Store, "createRun" | "run" | "latestRun" | "runs" | "openRuns"> {
   const { row, rows, change, transaction } = connection;
 
   const create = (
@@ -141,6 +144,7 @@ function runs(connection: Connection, clock: Clock): Pick<Store, "createRun" | "
     latestRun: async (repositoryId, issue) => oneRun(row(SQL.latestRun, { repositoryId, issue })),
     runs: async ({ ended, limit }) =>
       rows(SQL.runs, { ended: ended === undefined ? null : Number(ended), limit }).map(storedRun),
+    openRuns: async () => rows(SQL.openRuns, {}).map(storedRun),
   };
 }
 
@@ -158,7 +162,10 @@ function refusal({ row }: Connection, lease: Lease): AppendRefusal | null {
   return holds ? null : "stale_lease";
 }
 
-function log(connection: Connection, clock: Clock): Pick<Store, "events" | "append" | "appendFact"> {
+function log(
+  connection: Connection,
+  clock: Clock,
+): Pick<Store, "events" | "append" | "settle" | "appendFact"> {
   const { row, rows, change, transaction } = connection;
   return {
     events: async (runId, afterSeq = 0) =>
@@ -171,6 +178,13 @@ function log(connection: Connection, clock: Clock): Pick<Store, "events" | "appe
         const stored = events.map((event) => addEvent(connection, lease.runId, event, at));
         change(SQL.setHead, { runId: lease.runId, state: head.state, ended: Number(head.ended), at });
         return ok(stored);
+      }),
+    settle: async (lease, seq) =>
+      transaction(() => {
+        const refused = refusal(connection, lease);
+        if (refused !== null) return err(refused);
+        change(SQL.settle, { runId: lease.runId, seq });
+        return ok(null);
       }),
     appendFact: async (runId, key, event) =>
       transaction(() => {

@@ -66,6 +66,8 @@ export interface Store {
   latestRun(repositoryId: number, issue: number): Promise<StoredRun | null>;
   /** Newest first. */
   runs(filter: { readonly ended?: boolean; readonly limit: number }): Promise<readonly StoredRun[]>;
+  /** What a worker has to look at, oldest first: runs that have not ended, and ended ones with events beyond what was settled. */
+  openRuns(): Promise<readonly StoredRun[]>;
 
   events(runId: string, afterSeq?: number): Promise<readonly StoredEvent[]>;
   /** Appends decisions of the lease holder; all or nothing. `state` and `ended` become the run's listing columns. */
@@ -74,6 +76,8 @@ export interface Store {
     events: readonly RunEvent[],
     head: { readonly state: string; readonly ended: boolean },
   ): Promise<Result<readonly StoredEvent[], AppendRefusal>>;
+  /** Notes that the run has ended and that everything up to event `seq` was dealt with: comments are written, answers given, files removed. Fenced like `append`. */
+  settle(lease: Lease, seq: number): Promise<Result<null, AppendRefusal>>;
   /** Appends a fact from outside (a command, a label taken off) without a lease; null when `key` was recorded for the run before. Rejects for a run that does not exist. */
   appendFact(runId: string, key: string, event: RunEvent): Promise<StoredEvent | null>;
 

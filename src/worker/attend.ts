@@ -2,13 +2,15 @@
 
 import type { DriveEnd } from "#src/dag/dag.ts";
 import { type DriveOptions, drive } from "#src/dag/drive.ts";
-import { acknowledge, type Consequence, handleFact, openFacts } from "#src/fix/facts.ts";
-import { cleanUp, concludePlan, failRun, reportFailure } from "#src/fix/finish.ts";
+import { type Consequence, openFacts } from "#src/fix/facts.ts";
+import { cleanUp, concludePlan, reportFailure } from "#src/fix/finish.ts";
 import type { RunContext } from "#src/fix/run-context.ts";
 import { keepStatus, type StatusKeeper } from "#src/fix/status.ts";
 import { isDelivering, stepsFor } from "#src/fix/steps.ts";
 import type { Attention, Lane, Queue } from "#src/queue/queue.ts";
-import { FAILURE_CODES, type FailureCode, isEnded } from "#src/run/run.ts";
+import { FAILURE_CODES, type FailureCode, isEnded, type RunEvent } from "#src/run/run.ts";
+import { createFactWatch, type FactWatch } from "./fact-watch.ts";
+import { createOutbox } from "./outbox.ts";
 
 export interface Attendance {
   readonly context: RunContext;
@@ -19,52 +21,60 @@ export interface Attendance {
   readonly leaseLost: AbortSignal;
   /** Calls back every few seconds while the run is attended; facts recorded by other processes are found this way. */
   readonly everyBeat: (listener: () => void) => void;
+  /** Runs ahead of this one in the queue; null when it does not wait. */
+  readonly queuePosition: () => number | null;
 }
 
-/** Rejects only with `LeaseLost` or a defect; both leave the log as a prefix that the next attendance goes on from. */
-export async function attend(attendance: Attendance): Promise<void> {
-  const { context, queue, attention } = attendance;
-  const status = keepStatus(context, {
-    queuePosition: () => {
-      const position = queue.waiting("work").indexOf(context.runId);
-      return position < 0 ? null : position;
-    },
-  });
-  const facts = createFactWatch(context);
+interface Attended extends Attendance {
+  readonly facts: FactWatch;
+  readonly status: StatusKeeper;
+}
+
+/**
+ * True when this visit left nothing that should be tried again soon. Rejects with `LeaseLost`, an error of the store or a
+ * defect; each leaves the log as a prefix that the next attendance goes on from.
+ */
+export async function attend(attendance: Attendance): Promise<boolean> {
+  const { context, attention } = attendance;
+  const status = keepStatus(context, attendance);
+  const outbox = createOutbox(context);
+  const facts = createFactWatch(context, outbox.sendSoon);
   const unsubscribe = attention.onNudge(facts.look);
   attendance.everyBeat(facts.look);
   context.onStateChange(status.showSoon);
   try {
     await facts.settle();
-    if (!isEnded(context.run())) await status.show();
-    await goOn(attendance, facts, status);
-    if (isEnded(context.run())) await windUp(context, status);
+    await goOn({ ...attendance, facts, status });
+    const woundUp = !isEnded(context.run()) || (await windUp(context, status));
+    if (!(await outbox.send()) || !woundUp) return false;
+    if (isEnded(context.run()) && openFacts(context).length === 0) await context.settle();
+    return true;
   } finally {
     unsubscribe();
-    await facts.close();
-    status.close();
+    await Promise.all([facts.close(), outbox.close(), status.close()]);
   }
 }
 
-/** Everything that must hold after the end; each part looks before it acts, so a crash here is made up for at the next visit. */
-async function windUp(context: RunContext, status: StatusKeeper): Promise<void> {
+/** Everything that must hold after the end; each part looks before it acts. False when GitHub did not take all of it: then, or after a crash, the next visit makes up for it. */
+async function windUp(context: RunContext, status: StatusKeeper): Promise<boolean> {
   const run = context.run();
   const effect = `wound-up-${run.state === "published" ? run.outcome : run.state}`;
-  if (context.journal.done(effect) !== null) return;
-  await reportFailure(context);
-  await concludePlan(context);
-  await status.show();
+  if (context.journal.done(effect) !== null) return true;
   await cleanUp(context);
+  const told = [await reportFailure(context), await concludePlan(context), await status.show()];
+  if (told.includes(false)) return false;
   context.trace.emit("run_ended", { state: run.state, message: run.state === "failed" ? run.message : null });
   await context.journal.complete(effect, { id: context.runId, url: null });
+  return true;
 }
 
-async function goOn(attendance: Attendance, facts: FactWatch, status: StatusKeeper): Promise<void> {
-  const { context, queue, lane, attention, leaseLost } = attendance;
+async function goOn(attended: Attended): Promise<void> {
+  const { context, queue, lane, attention, leaseLost, facts, status } = attended;
+  if (lane === "work" || isDelivering(context)) status.showSoon();
   for (;;) {
     const consequence = facts.pending();
     if (consequence !== null) {
-      await carryOut(attendance, consequence);
+      await carryOut(attended, consequence);
       facts.clear();
       await facts.settle();
       continue;
@@ -72,6 +82,8 @@ async function goOn(attendance: Attendance, facts: FactWatch, status: StatusKeep
     if (isEnded(context.run())) return;
     if (lane === "desk" && !isDelivering(context)) {
       await queue.push(context.runId, "work");
+      await unlessStopped(status.show(), facts);
+      if (facts.pending() !== null) continue;
       return;
     }
     const end = await drive({
@@ -82,7 +94,21 @@ async function goOn(attendance: Attendance, facts: FactWatch, status: StatusKeep
       signal: AbortSignal.any([attention.signal, leaseLost, facts.signal()]),
     });
     if (facts.pending() !== null) continue;
-    if ((await afterDrive(context, end, { facts, status })) === "leave") return;
+    if ((await afterDrive(attended, end)) === "leave") return;
+  }
+}
+
+/** Waits for what GitHub may take long over, but not when a person wants the run stopped. */
+async function unlessStopped(work: Promise<unknown>, facts: FactWatch): Promise<void> {
+  const stop = facts.signal();
+  const stopped = Promise.withResolvers<void>();
+  const onAbort = () => stopped.resolve();
+  if (stop.aborted) onAbort();
+  stop.addEventListener("abort", onAbort, { once: true });
+  try {
+    await Promise.race([work, stopped.promise]);
+  } finally {
+    stop.removeEventListener("abort", onAbort);
   }
 }
 
@@ -100,11 +126,8 @@ function watchSteps({ trace, progress }: RunContext): Pick<DriveOptions, "onStar
   };
 }
 
-async function afterDrive(
-  context: RunContext,
-  end: DriveEnd,
-  { facts, status }: { readonly facts: FactWatch; readonly status: StatusKeeper },
-): Promise<"again" | "leave"> {
+async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | "leave"> {
+  const { context, facts, status } = attended;
   switch (end.kind) {
     case "complete":
       return "again";
@@ -115,7 +138,7 @@ async function afterDrive(
       return "again";
     case "waiting": {
       if (context.run().state !== "awaiting_approval") return "again";
-      await status.show();
+      await unlessStopped(status.show(), facts);
       await cleanUp(context);
       // A command may have come in since the last look; nobody else will take it up while the lease is held.
       await facts.settle();
@@ -132,88 +155,43 @@ async function endFailed(context: RunContext, end: Extract<DriveEnd, { kind: "fa
   }
   const code: FailureCode =
     FAILURE_CODES.find((known) => known === end.code) ?? (end.code === "timeout" ? "budget" : "internal");
-  await failRun(context, code, context.ports.redactor.redact(end.message));
+  await context.append({ type: "failed", code, message: context.ports.redactor.redact(end.message) });
 }
 
-async function carryOut(attendance: Attendance, consequence: Consequence): Promise<void> {
-  const { context, queue } = attendance;
+async function carryOut({ context, queue }: Attended, consequence: Consequence): Promise<void> {
   if (consequence.kind === "cancel") {
-    await context.append(
-      { type: "fact_handled", seq: consequence.seq, decision: "cancel" },
-      consequence.event,
-    );
-    if (consequence.commentId !== null)
-      await acknowledge(context, consequence.commentId, { reaction: "+1", text: null });
+    const { seq, reply, event } = consequence;
+    const run = context.run();
+    // The work went on until it was stopped, and what it wrote first stands: the fact is decided anew.
+    if (isEnded(run) || run.state === "publishing") return;
+    const handled = { type: "fact_handled", seq, decision: "cancel" } as const;
+    await context.append(reply === null ? handled : { ...handled, reply }, event);
   }
-  if (consequence.kind === "new_run") {
-    const { seq, request, commentId } = consequence;
-    const created = await context.ports.store.createRun(request, context.runId);
-    const other = created.ok ? null : await context.ports.store.run(created.error.activeRunId);
-    const ours = created.ok || other?.request.parent?.runId === context.runId;
-    const handled = { type: "fact_handled", seq, decision: ours ? "new_run" : "refuse" } as const;
-    if (ours && !isEnded(context.run()))
-      await context.append(handled, { type: "cancelled", by: request.askedBy, why: "superseded" });
-    else await context.append(handled);
-    await acknowledge(context, commentId, {
+  if (consequence.kind === "new_run") await startOver(context, queue, consequence);
+}
+
+async function startOver(
+  context: RunContext,
+  queue: Queue,
+  { seq, request, commentId }: Extract<Consequence, { kind: "new_run" }>,
+): Promise<void> {
+  const { store } = context.ports;
+  const created = await store.createRun(request, context.runId);
+  const nextId = created.ok ? request.runId : created.error.activeRunId;
+  // A crash after the creation leads here again: then the active run is the one that this command asked for.
+  const ours = created.ok || (await store.run(nextId))?.request.parent?.runId === context.runId;
+  const handled: RunEvent = {
+    type: "fact_handled",
+    seq,
+    decision: ours ? "new_run" : "refuse",
+    reply: {
+      commentId,
       reaction: ours ? "+1" : "confused",
-      text: ours
-        ? null
-        : `Run \`${created.ok ? "" : created.error.activeRunId}\` is at work on this issue. Say \`/cancel\` first.`,
-    });
-    const nextId = created.ok ? request.runId : created.error.activeRunId;
-    if (ours) await queue.push(nextId, "desk");
-  }
-}
-
-interface FactWatch {
-  /** Looks for open facts soon; never rejects. */
-  look(): void;
-  /** Looks now and waits until all are decided or one asks for something. */
-  settle(): Promise<void>;
-  pending(): Consequence | null;
-  clear(): void;
-  /** Aborted as soon as a pending consequence asks that all work stops. */
-  signal(): AbortSignal;
-  close(): Promise<void>;
-}
-
-function createFactWatch(context: RunContext): FactWatch {
-  let pending: Consequence | null = null;
-  let stop = new AbortController();
-  let looking: Promise<void> = Promise.resolve();
-  let closed = false;
-  const decide = async () => {
-    if (closed || pending !== null) return;
-    await context.refresh();
-    for (const fact of openFacts(context)) {
-      const consequence = await handleFact(context, fact);
-      if (consequence.kind === "none") continue;
-      pending = consequence;
-      const by = consequence.kind === "cancel" ? consequence.event.by : consequence.request.askedBy;
-      stop.abort(new Error(`cancelled by ${by}`));
-      return;
-    }
-  };
-  const settle = () => {
-    looking = looking.then(decide, decide);
-    return looking;
-  };
-  return {
-    look: () => {
-      settle().catch((error: unknown) => {
-        context.ports.log.warn({ err: error, run: context.runId }, "facts about a run could not be decided");
-      });
-    },
-    settle,
-    pending: () => pending,
-    clear: () => {
-      pending = null;
-      stop = new AbortController();
-    },
-    signal: () => stop.signal,
-    close: async () => {
-      closed = true;
-      await looking.catch(() => undefined);
+      text: ours ? null : `Run \`${nextId}\` is at work on this issue. Say \`/cancel\` first.`,
     },
   };
+  if (ours && !isEnded(context.run()))
+    await context.append(handled, { type: "cancelled", by: request.askedBy, why: "superseded" });
+  else await context.append(handled);
+  if (ours) await queue.push(nextId, "desk");
 }

@@ -1,10 +1,11 @@
 /** The worker: takes hints from the queue, claims runs by lease, and at its start takes up whatever a predecessor left. */
 
+import { hasEnded } from "#src/base/process-identity.ts";
 import { messageOf } from "#src/base/result.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
-import { LeaseLost, openRun } from "#src/fix/run-context.ts";
+import { LeaseLost, openRun, type RunContext } from "#src/fix/run-context.ts";
 import type { Attention, Lane, Queue } from "#src/queue/queue.ts";
-import type { Lease } from "#src/store/store.ts";
+import type { Lease, StoredRun } from "#src/store/store.ts";
 import { attend } from "./attend.ts";
 
 const LEASE_TTL_MS = 30_000;
@@ -12,16 +13,22 @@ const BEAT_MS = 5_000;
 /** Plans that nobody answered end after this long. */
 const EXPIRES_AFTER_MS = 14 * 24 * 3_600_000;
 const SWEEP_EVERY_MS = 3_600_000;
+/** When a visit failed, or GitHub did not take what had to be said. */
+const AGAIN_AFTER_MS = 60_000;
+/** When another worker holds the lease, which may have died. */
+const LEASED_AGAIN_AFTER_MS = 10_000;
+/** A run that has moved up in the queue says so if it is among this many; further back, an old number does no harm. */
+const POSITIONS_KEPT = 10;
 
 export interface WorkerOptions {
   readonly ports: FixPorts;
   readonly queue: Queue;
-  /** Unique per process. */
+  /** Unique per process; one that `processIdentity` made lets a successor on this machine take over at once. */
   readonly name: string;
 }
 
 export interface Worker {
-  /** Removes a killed predecessor's leftovers, queues every run that has not ended, and begins to take hints. */
+  /** Removes a killed predecessor's leftovers, queues every run that is not done with, and begins to take hints. */
   start(): Promise<void>;
   /** Takes no more, aborts what runs at its last recorded step, and hands the leases back. */
   stop(deadlineMs: number): Promise<void>;
@@ -30,10 +37,11 @@ export interface Worker {
 export function createWorker(options: WorkerOptions): Worker {
   const { ports, queue } = options;
   let cancelSweep: () => void = () => undefined;
+  const agenda = createAgenda(options);
   const sweepLater = () => {
     cancelSweep = ports.clock.timer(SWEEP_EVERY_MS, () => {
-      takeUpUnfinished(options).then(sweepLater, (error: unknown) => {
-        ports.log.error({ err: error }, "unfinished runs could not be looked at");
+      takeUpOpen(options).then(sweepLater, (error: unknown) => {
+        ports.log.error({ err: error }, "open runs could not be looked at");
         sweepLater();
       });
     });
@@ -42,13 +50,54 @@ export function createWorker(options: WorkerOptions): Worker {
     start: async () => {
       await ports.sandbox.sweep();
       await removeLeftovers(ports);
-      queue.start((runId, lane, attention) => visit(options, runId, lane, attention));
-      await takeUpUnfinished(options);
+      await freeDeadLeases(ports);
+      queue.start(async (runId, lane, attention) => {
+        const again = { after: AGAIN_AFTER_MS };
+        try {
+          again.after = await visit(options, runId, lane, attention);
+        } finally {
+          agenda.again(runId, again.after);
+        }
+      });
+      await takeUpOpen(options);
       sweepLater();
     },
     stop: async (deadlineMs) => {
       cancelSweep();
+      agenda.close();
       await queue.stop(deadlineMs);
+    },
+  };
+}
+
+interface Agenda {
+  /** Plans the next visit to a run in place of the one planned before; `Infinity`: none. */
+  again(runId: string, afterMs: number): void;
+  close(): void;
+}
+
+function createAgenda({ ports, queue }: WorkerOptions): Agenda {
+  const planned = new Map<string, () => void>();
+  let closed = false;
+  const forget = (runId: string) => {
+    planned.get(runId)?.();
+    planned.delete(runId);
+  };
+  return {
+    again: (runId, afterMs) => {
+      forget(runId);
+      if (closed || afterMs === Number.POSITIVE_INFINITY) return;
+      const cancel = ports.clock.timer(afterMs, () => {
+        planned.delete(runId);
+        queue.push(runId, "desk").catch((error: unknown) => {
+          ports.log.error({ err: error, run: runId }, "a run could not be queued; the next sweep finds it");
+        });
+      });
+      planned.set(runId, cancel);
+    },
+    close: () => {
+      closed = true;
+      for (const runId of [...planned.keys()]) forget(runId);
     },
   };
 }
@@ -60,19 +109,36 @@ async function removeLeftovers(ports: FixPorts): Promise<void> {
   }
 }
 
-async function takeUpUnfinished({ ports, queue }: WorkerOptions): Promise<void> {
-  const unfinished = await ports.store.runs({ ended: false, limit: 10_000 });
-  // Oldest first: whoever waited longest goes on first.
-  for (const run of unfinished.toReversed()) await queue.push(run.runId, "desk");
+/** A killed process of this machine gives nothing back; nobody need wait until its leases expire. */
+async function freeDeadLeases({ store, log }: FixPorts): Promise<void> {
+  for (const { runId, worker } of await store.leases()) {
+    if (!hasEnded(worker)) continue;
+    const lease = await store.claim(runId, worker, LEASE_TTL_MS);
+    if (lease === null) continue;
+    await store.release(lease);
+    log.info({ run: runId, worker }, "took back the lease of a process that has ended");
+  }
 }
 
-/** One visit to a run under a lease; another worker's lease means there is nothing to do here. */
-async function visit(options: WorkerOptions, runId: string, lane: Lane, attention: Attention): Promise<void> {
-  const { ports, name } = options;
+async function takeUpOpen({ ports, queue }: WorkerOptions): Promise<void> {
+  // Oldest first: whoever waited longest goes on first.
+  for (const run of await ports.store.openRuns()) await queue.push(run.runId, "desk");
+}
+
+/** One visit to a run under a lease. Returns after how many ms the run wants to be visited again even if nobody asks. */
+async function visit(
+  options: WorkerOptions,
+  runId: string,
+  lane: Lane,
+  attention: Attention,
+): Promise<number> {
+  const { ports, name, queue } = options;
   const stored = await ports.store.run(runId);
-  if (stored === null) return;
+  if (stored === null) return Number.POSITIVE_INFINITY;
   const lease = await ports.store.claim(runId, name, LEASE_TTL_MS);
-  if (lease === null) return;
+  if (lease === null) return LEASED_AGAIN_AFTER_MS;
+  if (lane === "work")
+    for (const waiting of queue.waiting("work").slice(0, POSITIONS_KEPT)) await queue.push(waiting, "desk");
   const heart = startHeart(ports, lease);
   try {
     const signal = AbortSignal.any([attention.signal, heart.lost]);
@@ -82,34 +148,50 @@ async function visit(options: WorkerOptions, runId: string, lane: Lane, attentio
         { run: runId, contradiction: opened.error },
         "the event log of a run is corrupt; it is left as it is",
       );
-      return;
+      return Number.POSITIVE_INFINITY;
     }
     const context = opened.value;
     try {
-      const { run } = context;
-      if (stored.supersededBy !== null && run().state === "awaiting_approval")
-        await context.append({ type: "cancelled", by: stored.request.askedBy, why: "superseded" });
-      const planned = context.events().findLast(({ event }) => event.type === "proposed");
-      const expired = planned !== undefined && ports.clock.now() - planned.at > EXPIRES_AFTER_MS;
-      if (expired && run().state === "awaiting_approval") await context.append({ type: "expired" });
-      await attend({
+      await endOverdue(context, stored);
+      const done = await attend({
         context,
-        queue: options.queue,
+        queue,
         lane,
         attention,
         leaseLost: heart.lost,
         everyBeat: heart.onBeat,
+        queuePosition: () => positionOf(queue, runId),
       });
+      return done ? Number.POSITIVE_INFINITY : AGAIN_AFTER_MS;
     } finally {
       context.trace.close();
     }
   } catch (error) {
     if (!(error instanceof LeaseLost)) throw error;
     ports.log.warn({ run: runId, reason: messageOf(error) }, "another worker has taken the run over");
+    return LEASED_AGAIN_AFTER_MS;
   } finally {
     heart.stop();
     await ports.store.release(lease);
   }
+}
+
+/** Ends a plan that a newer run has superseded, or that nobody has answered for too long. */
+async function endOverdue(context: RunContext, { supersededBy, request }: StoredRun): Promise<void> {
+  if (context.run().state !== "awaiting_approval") return;
+  if (supersededBy !== null) {
+    const newer = await context.ports.store.run(supersededBy);
+    const by = newer?.request.askedBy ?? request.askedBy;
+    return context.append({ type: "cancelled", by, why: "superseded" });
+  }
+  const planned = context.events().findLast(({ event }) => event.type === "proposed");
+  if (planned !== undefined && context.ports.clock.now() - planned.at > EXPIRES_AFTER_MS)
+    await context.append({ type: "expired" });
+}
+
+function positionOf(queue: Queue, runId: string): number | null {
+  const position = queue.waiting("work").indexOf(runId);
+  return position < 0 ? null : position;
 }
 
 interface Heart {

@@ -224,6 +224,27 @@ export function storeConformance(name: string, withStore: WithStore): void {
       await assert.rejects(store.appendFact("no", "k", closed("a")), { code: "unknown_run" });
     });
 
+    on(
+      "F17: what a worker has to look at: runs not ended, and ended ones not settled to their last event",
+      async (store, clock) => {
+        const open = async () => (await store.openRuns()).map(({ runId }) => runId);
+        await store.createRun(runRequest("r1"));
+        await clock.advance(1);
+        await store.createRun(runRequest("r2", 2));
+        assert.deepEqual(await open(), ["r1", "r2"], "oldest first");
+        const lease = await claimed(store, "r1");
+        await store.append(lease, [closed("x")], ENDED);
+        assert.deepEqual(await open(), ["r1", "r2"], "it has ended, but nobody has said so yet");
+        assert.deepEqual(await store.settle(lease, 2), { ok: true, value: null });
+        assert.deepEqual(await open(), ["r2"]);
+        await store.appendFact("r1", "late", closed("a"));
+        assert.deepEqual(await open(), ["r1", "r2"], "a later fact opens it again");
+        await store.release(lease);
+        assert.deepEqual(await store.settle(lease, 3), { ok: false, error: "stale_lease" });
+        assert.deepEqual(await open(), ["r1", "r2"]);
+      },
+    );
+
     on("the listing's state is not touched by a fact", async (store, clock) => {
       await store.createRun(runRequest("r1"));
       await store.append(await claimed(store, "r1"), [], ENDED);

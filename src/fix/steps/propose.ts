@@ -35,13 +35,13 @@ export async function propose(context: RunContext, step: StepContext): Promise<O
   const digest = proposalDigest(proposal);
   const diff = (await context.blob(DIFF_BLOB)) ?? "";
   const facts = planFacts({ context, prepared, solved, collected, verdict, proposal, digest, diff });
-  const posted = await context.conversation.plan(context.journal, (size) =>
-    renderPlan({ ...facts, explanation: words.explanation }, size),
-  );
-  // Kept so that the comment can later be edited to say what became of the plan.
+  // Kept first, so that the comment can be edited to say what became of the plan whenever it stands.
   await context.putBlob(
     PLAN_BLOB,
     withoutMarker(renderPlan({ ...facts, explanation: words.explanation }, "full").body),
+  );
+  const posted = await context.conversation.plan(context.journal, (size) =>
+    renderPlan({ ...facts, explanation: words.explanation }, size),
   );
   if (!posted.ok)
     return {

@@ -1,4 +1,4 @@
-/** Folds the chunks of one chat completion into a reply. Pure: neither the network nor the event stream is known here. */
+/** Folds the chunks of one chat completion into a reply; what an assembler is, for every API. Pure: neither the network nor the event stream is known here. */
 
 import type { Ids } from "#src/base/ids.ts";
 import { err, ok, type Result } from "#src/base/result.ts";
@@ -31,6 +31,8 @@ export interface Assembler {
   add(chunk: unknown): ChunkNews;
   /** The provider said why it stopped. What comes after that can only be usage. */
   readonly finished: boolean;
+  /** Nothing can come any more, however long the stream stays open. */
+  readonly over: boolean;
   /**
    * The reply, or the reason why these chunks are none. `sawDone`: the stream was closed by `[DONE]`.
    * Without a finish reason a stream counts only if `[DONE]` closed it and nothing is half there (FAULTS A14).
@@ -38,7 +40,7 @@ export interface Assembler {
   end(sawDone: boolean): Result<Reply, string>;
 }
 
-const NO_NEWS: ChunkNews = { text: "", reasoning: "", error: null, progress: false };
+export const NO_NEWS: ChunkNews = { text: "", reasoning: "", error: null, progress: false };
 
 export function createAssembler(options: AssemblerOptions): Assembler {
   const calls = createCallSlots(options.toolNames, options.ids);
@@ -79,6 +81,8 @@ export function createAssembler(options: AssemblerOptions): Assembler {
     get finished() {
       return finishReason !== null;
     },
+    // Usage may follow the finish reason; only `[DONE]` and the end of the stream say that nothing comes.
+    over: false,
     end: (sawDone) => {
       const content = text.join("") + refusal;
       const broken = whyBroken({

@@ -2,6 +2,7 @@
 
 import type { Ids } from "#src/base/ids.ts";
 import { createObjectScanner, type ObjectScanner, settleArguments } from "./call-arguments.ts";
+import { freeId } from "./call-ids.ts";
 import { asRecord, asText, type JsonRecord } from "./json-values.ts";
 import type { ToolCall } from "./model.ts";
 import { cleanToolName } from "./tool-names.ts";
@@ -75,13 +76,6 @@ export function createCallSlots(toolNames: ReadonlySet<string>, ids: Ids): CallS
       });
     },
   };
-}
-
-/** A provider's id is kept unless it is missing or taken (FAULTS A04, A06, A22). */
-function freeId(given: string | null, taken: ReadonlySet<string>, ids: Ids): string {
-  let id = given ?? ids.callId();
-  while (taken.has(id)) id = ids.callId();
-  return id;
 }
 
 function readDelta(raw: unknown): CallDelta | null {

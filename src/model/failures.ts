@@ -92,11 +92,12 @@ function classify(facts: Facts, hintMs: number | null): ModelFailure["code"] {
   const { status, text } = facts;
   const labelled = (...names: readonly string[]) => facts.labels.some((label) => names.includes(label));
   if (isContextOverflow(facts)) return "context_overflow";
-  if (labelled("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"))
+  if (labelled("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"))
     return "quota_exhausted";
   if (status === 402) return "quota_exhausted";
   const mentionsMoney = MONEY_WORDING.test(text);
-  if (mentionsMoney && (status === 403 || status === 400)) return "quota_exhausted";
+  if (mentionsMoney && (status === 403 || status === 400 || labelled("invalid_request_error")))
+    return "quota_exhausted";
   if (status === 401 || status === 403) return "unauthorized";
   if (labelled("invalid_api_key", "authentication_error", "permission_error")) return "unauthorized";
   if (status === 400 && /api[ _]key not valid|invalid api[ _]key/i.test(text)) return "unauthorized";
@@ -106,9 +107,24 @@ function classify(facts: Facts, hintMs: number | null): ModelFailure["code"] {
     return mentionsMoney ? "quota_exhausted" : "rate_limited";
   }
   if (status === 408 || status === 409) return "server_error";
+  // llama.cpp answers 500 when a chat template refuses the order of the messages, which no second try changes.
+  if (mentionsRoleOrder(text) && /jinja|template|alternate/i.test(text)) return "bad_request";
   if (status !== null && status >= 400 && status < 500) return "bad_request";
-  if (status === null && labelled("invalid_request_error", "not_found_error")) return "bad_request";
+  if (status === null && labelled(...REFUSED_INPUT)) return "bad_request";
   return "server_error";
+}
+
+/** Labels of errors inside a stream that lie in the request itself. */
+const REFUSED_INPUT = [
+  ...["invalid_request_error", "not_found_error", "invalid_prompt", "data_residency_mismatch"],
+  ...["bio_policy", "cyber_policy", "misalignment_policy_violation"],
+];
+
+/** Whether an error says that roles must alternate: strict chat templates, Mistral, Bedrock. */
+export function mentionsRoleOrder(text: string): boolean {
+  return /roles? must alternate|invalid_request_message_order|(multiple|consecutive) .{0,20}(user|assistant)|unexpected role .{0,3}(user|tool)|expected .{0,60}(got|but found) .{0,20}(user|tool)/i.test(
+    text,
+  );
 }
 
 const MONEY_WORDING =

@@ -4,14 +4,18 @@ import { asRecord } from "./json-values.ts";
 import type { Message } from "./model.ts";
 
 export interface Quirks {
-  /** Optional members of the body that are left out. */
+  /** Optional members of the body that are left out, at whatever depth they stand (`stream_options`, `cache_control`). */
   readonly dropped: ReadonlySet<string>;
   /** Provider fields of assistant messages (`extra`) that are not sent back. */
   readonly droppedExtra: ReadonlySet<string>;
-  /** Under which name the output cap is sent. */
+  /** Chat completions: under which name the output cap is sent. */
   readonly outputCap: "max_tokens" | "max_completion_tokens";
-  /** The content of an assistant turn that has only calls. */
+  /** The most output tokens the model may be asked for; null: no limit was named. */
+  readonly outputLimit: number | null;
+  /** Chat completions: the content of an assistant turn that has only calls. */
   readonly emptyContent: null | "";
+  /** Chat completions: user messages that stand side by side, or behind tool results, are folded into one message. */
+  readonly foldUsers: boolean;
   /** The repairs that were made; each is made once, so that a 400 is never repeated unchanged (B09). */
   readonly made: ReadonlySet<string>;
 }
@@ -24,7 +28,9 @@ export function initialQuirks(baseUrl: string): Quirks {
     dropped: new Set(),
     droppedExtra: new Set(),
     outputCap: openAi ? "max_completion_tokens" : "max_tokens",
+    outputLimit: null,
     emptyContent: null,
+    foldUsers: false,
     made: new Set(),
   };
 }
@@ -43,83 +49,48 @@ export interface Repair {
   readonly reason: string;
 }
 
-const REQUIRED = new Set(["model", "messages", "stream", "tools"]);
+/** `text`: the refusal's body as text, to look for wording in. */
+export type RepairRule = (quirks: Quirks, refusal: Refusal, text: string) => Repair | null;
 
-/** The one change that this refusal asks for, or null when it names nothing that we could leave out or say otherwise. */
-export function repairFor(quirks: Quirks, refusal: Refusal): Repair | null {
-  if (refusal.status !== 400 && refusal.status !== 422) return null;
-  const text = typeof refusal.body === "string" ? refusal.body : JSON.stringify(refusal.body);
-  return (
-    renamedOutputCap(quirks, refusal, text) ??
-    droppedParameter(quirks, refusal, text) ??
-    droppedMessageField(quirks, refusal, text) ??
-    otherEmptyContent(quirks, refusal, text)
-  );
+/** The first repair that a rule has for this refusal; null when it names nothing that we could leave out or say otherwise. */
+export function firstRepair(rules: readonly RepairRule[], quirks: Quirks, refusal: Refusal): Repair | null {
+  const text = typeof refusal.body === "string" ? refusal.body : (JSON.stringify(refusal.body) ?? "");
+  for (const rule of rules) {
+    const repair = rule(quirks, refusal, text);
+    if (repair !== null) return repair;
+  }
+  return null;
 }
 
-function once(quirks: Quirks, name: string, change: Partial<Quirks>, reason: string): Repair | null {
+/** The repair of that name with its change and its reason, unless it was made before. */
+export function repairOnce(
+  quirks: Quirks,
+  name: string,
+  change: Partial<Quirks>,
+  reason: string,
+): Repair | null {
   if (quirks.made.has(name)) return null;
   return { quirks: { ...quirks, ...change, made: new Set([...quirks.made, name]) }, reason };
 }
 
-function renamedOutputCap(quirks: Quirks, { sent, body }: Refusal, text: string): Repair | null {
-  const name = quirks.outputCap;
-  if (!(name in sent) || !isNamed(name, body, text)) return null;
-  // Too large a number is refused under either name: then the endpoint's own limit has to do.
-  if (/too large|at most|less than|must be|maximum/i.test(text)) return null;
-  const other = name === "max_tokens" ? "max_completion_tokens" : "max_tokens";
-  return once(quirks, "outputCap", { outputCap: other }, `the endpoint refuses ${name}; sending ${other}`);
+/** Leaves out an optional member of the body that the refusal names; never one of `required`. */
+export function droppedParameter(required: ReadonlySet<string>): RepairRule {
+  return (quirks, { sent, body, status }, text) => {
+    if (!isInvalidRequest(status)) return null;
+    const name = Object.keys(sent).find((key) => !required.has(key) && isNamed(key, body, text));
+    if (name === undefined) return null;
+    const dropped = new Set([...quirks.dropped, name]);
+    return repairOnce(quirks, `drop ${name}`, { dropped }, `the endpoint refuses ${name}; leaving it out`);
+  };
 }
 
-function droppedParameter(quirks: Quirks, { sent, body }: Refusal, text: string): Repair | null {
-  const name = Object.keys(sent).find((key) => !REQUIRED.has(key) && isNamed(key, body, text));
-  if (name === undefined) return null;
-  const dropped = new Set([...quirks.dropped, name]);
-  return once(quirks, `drop ${name}`, { dropped }, `the endpoint refuses ${name}; leaving it out`);
-}
-
-function droppedMessageField(quirks: Quirks, { messages, body }: Refusal, text: string): Repair | null {
-  const fields = new Set(
-    messages.flatMap((message) => Object.keys(("extra" in message && message.extra) || {})),
-  );
-  // A provider that wants such a field back names it too (A20): only a refusal counts.
-  if (
-    !/unsupported|not (supported|permitted|allowed|expected)|extra|unexpected|unknown|unrecogni|additional/i.test(
-      text,
-    )
-  ) {
-    return null;
-  }
-  const name = [...fields].find((field) => !quirks.droppedExtra.has(field) && isNamed(field, body, text));
-  if (name === undefined) return null;
-  const droppedExtra = new Set([...quirks.droppedExtra, name]);
-  return once(
-    quirks,
-    `drop message ${name}`,
-    { droppedExtra },
-    `the endpoint refuses ${name} in messages; leaving it out`,
-  );
-}
-
-function otherEmptyContent(quirks: Quirks, { messages }: Refusal, text: string): Repair | null {
-  const hasToolOnlyTurn = messages.some(
-    (message) => message.role === "assistant" && message.content === "" && message.calls.length > 0,
-  );
-  if (!hasToolOnlyTurn || !/content/i.test(text)) return null;
-  if (!/nil|null|none|empty|blank|string|required|missing|at least|too short|non-empty|text/i.test(text))
-    return null;
-  const emptyContent = quirks.emptyContent === null ? "" : null;
-  const form = emptyContent === null ? "null" : "an empty string";
-  return once(
-    quirks,
-    "emptyContent",
-    { emptyContent },
-    `the endpoint refuses the content of a turn with only tool calls; sending ${form}`,
-  );
+/** The statuses that say the request itself is at fault. */
+export function isInvalidRequest(status: number | null): boolean {
+  return status === 400 || status === 422;
 }
 
 /** By `param`, by a location list (`["body", "stream_options"]`), or as a word in the text. */
-function isNamed(name: string, body: unknown, text: string): boolean {
+export function isNamed(name: string, body: unknown, text: string): boolean {
   const outer = asRecord(body);
   const param = (asRecord(outer?.error) ?? outer)?.param;
   if (typeof param === "string" && param !== "") return param === name || param.startsWith(`${name}.`);

@@ -76,6 +76,7 @@ async function* foldAll(
     if (news.reasoning !== "") yield { type: "reasoning", text: news.reasoning };
     if (news.text !== "") yield { type: "text", text: news.text };
     if (watch.signal.aborted) return interrupted(assembler, watch, watch.signal.reason);
+    if (assembler.over) return closed(assembler, { sawDone: true, sawNothing: false });
   }
   return null;
 }
@@ -93,7 +94,7 @@ function closed(
   { sawDone, sawNothing }: { sawDone: boolean; sawNothing: boolean },
 ): BodyEnd {
   if (sawNothing) {
-    return { type: "nonsense", reason: "an answer without any event of a chat completion" };
+    return { type: "nonsense", reason: "an answer without any event of a reply" };
   }
   const end = assembler.end(sawDone);
   return end.ok ? { type: "reply", reply: end.value } : { type: "broken", reason: end.error };

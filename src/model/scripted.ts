@@ -2,10 +2,10 @@
 
 import { type Clock, systemClock } from "#src/base/clock.ts";
 import { type SettledArguments, settleArguments } from "./call-arguments.ts";
+import { callIdsIn } from "./call-ids.ts";
 import type { Model, ModelEvent, ModelFailure, ModelRequest, Reply, ToolCall, Usage } from "./model.ts";
 import { cancelled, waited } from "./retry.ts";
 import { UNKNOWN_USAGE } from "./usage.ts";
-import { callIdsIn } from "./wire.ts";
 
 export interface ScriptedCall {
   readonly name: string;

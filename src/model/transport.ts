@@ -1,9 +1,8 @@
-/** The HTTP side of the `openai` package: its client over an agent without time-outs of its own, and refusals with their whole body. */
+/** The HTTP below the providers' packages: a fetch without time-outs of its own, and refusals with their whole body. */
 
-import OpenAI from "openai";
 import { Agent, fetch as undiciFetch } from "undici";
 
-/** An answer outside 2xx. The package keeps only the `error` member of a body; servers built on FastAPI answer with `detail`. */
+/** An answer outside 2xx. The packages keep only the `error` member of a body; servers built on FastAPI answer with `detail`. */
 export class HttpRefusal extends Error {
   readonly status: number;
   readonly headers: Headers;
@@ -17,43 +16,24 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** The longest timer Node knows, 24 days: our own watch decides, in this package and below it. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1;
+/** The longest timer Node knows, 24 days: our own watch decides, in the packages and below them. */
+export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_ERROR_BYTES = 65_536;
 
-export interface ClientOptions {
-  readonly baseUrl: string;
-  /** Null: no Authorization header is sent. */
-  readonly apiKey: string | null;
-}
-
 /**
- * Retries, time-outs and console output of the package are off; what it would read from the environment is given here.
- * Undici ends a request after 300 s without headers or data, which slow local models need: both limits are 0. Agent and fetch
- * come from the same package, since Node's own fetch is of another version.
+ * A fetch for the packages' clients that rejects with an `HttpRefusal` for every answer outside 2xx. Undici ends a request after
+ * 300 s without headers or data, which slow local models need: both limits are 0. Agent and fetch come from the same package,
+ * since Node's own fetch is of another version.
  */
-export function createClient({ baseUrl, apiKey }: ClientOptions): OpenAI {
+export function createPatientFetch(): (url: string | URL | Request, init?: RequestInit) => Promise<Response> {
   const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-  const patientFetch = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
+  return async (url, init) => {
     const response = (await undiciFetch(String(url), { ...init, dispatcher } as Parameters<
       typeof undiciFetch
     >[1])) as unknown as Response;
     if (response.ok) return response;
     throw new HttpRefusal(response, await limitedText(response));
   };
-  return new OpenAI({
-    baseURL: baseUrl,
-    apiKey: apiKey ?? "none",
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    maxRetries: 0,
-    timeout: NO_TIMEOUT_MS,
-    logLevel: "off",
-    fetch: patientFetch,
-    ...(apiKey === null ? { defaultHeaders: { Authorization: null } } : {}),
-  });
 }
 
 /** The start of an error's body; a broken body is an empty one, since the status says enough. */
@@ -102,7 +82,7 @@ export function describeNetworkError(error: unknown): NetworkTrouble {
   return { message, retryable: !said.some((words) => PERMANENT.test(words)) };
 }
 
-/** The refusal inside the package's own error, if that is what it was. */
+/** The refusal inside a package's own error, if that is what it was. */
 export function refusalIn(error: unknown): HttpRefusal | null {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof HttpRefusal) return cause;

@@ -1,14 +1,10 @@
 /** The body of a chat-completions request: messages and tools in the provider's form. Pure. */
 
+import { isFoldable } from "./chat-quirks.ts";
 import type { Message, ModelRequest, ToolCall, ToolSpec } from "./model.ts";
+import type { WireBody } from "./provider.ts";
 import type { Quirks } from "./quirks.ts";
-
-export type WireBody = Readonly<Record<string, unknown>> & {
-  readonly model: string;
-  readonly messages: readonly WireMessage[];
-};
-
-export type WireMessage = Readonly<Record<string, unknown>> & { readonly role: string };
+import { PART_FIELDS } from "./reply-parts.ts";
 
 export interface BodyOptions {
   readonly modelId: string;
@@ -28,9 +24,10 @@ export function requestBody(
     [quirks.outputCap]: request.maxOutputTokens,
     stream_options: { include_usage: true },
   }).filter(([name]) => !quirks.dropped.has(name));
+  const messages = quirks.foldUsers ? folded(request.messages) : request.messages;
   return {
     model: modelId,
-    messages: request.messages.map((message) => wireMessage(message, quirks)),
+    messages: messages.map((message) => wireMessage(message, quirks)),
     // An empty list of tools is refused by several providers.
     ...(request.tools.length === 0 ? {} : { tools: request.tools.map(wireTool) }),
     stream: true,
@@ -39,16 +36,33 @@ export function requestBody(
 }
 
 /** What a tool message says when a tool had no output: some providers refuse empty content. */
-const NO_OUTPUT = "(no output)";
+export const NO_OUTPUT = "(no output)";
 
-function wireMessage(message: Message, quirks: Quirks): WireMessage {
-  // Half of a surrogate pair makes the body invalid for strict servers.
-  const content = message.content.toWellFormed();
+/** Text as every server takes it: half of a surrogate pair makes the body invalid for strict ones. */
+export function wellFormed(text: string): string {
+  return text.toWellFormed();
+}
+
+/** Each user message that is not the first of its turn becomes a paragraph of the message before it. */
+function folded(messages: readonly Message[]): readonly Message[] {
+  const turns: Message[] = [];
+  for (const [at, message] of messages.entries()) {
+    const before = turns.at(-1);
+    if (before === undefined || !isFoldable(message, at, messages)) turns.push(message);
+    else turns[turns.length - 1] = { ...before, content: `${before.content}\n\n${message.content}` };
+  }
+  return turns;
+}
+
+function wireMessage(message: Message, quirks: Quirks): Readonly<Record<string, unknown>> {
+  const content = wellFormed(message.content);
   switch (message.role) {
     case "tool":
       return { role: "tool", tool_call_id: message.callId, content: content === "" ? NO_OUTPUT : content };
     case "assistant": {
-      const extra = Object.entries(message.extra ?? {}).filter(([name]) => !quirks.droppedExtra.has(name));
+      const extra = Object.entries(message.extra ?? {}).filter(
+        ([name]) => !quirks.droppedExtra.has(name) && !PART_FIELDS.has(name),
+      );
       const onlyCalls = content === "" && message.calls.length > 0;
       return {
         ...Object.fromEntries(extra),
@@ -77,11 +91,4 @@ function wireTool(tool: ToolSpec): Readonly<Record<string, unknown>> {
     type: "function",
     function: { name: tool.name, description: tool.description, parameters: tool.parameters },
   };
-}
-
-/** Ids of all calls in a transcript: a new reply must use none of them again. */
-export function callIdsIn(messages: readonly Message[]): ReadonlySet<string> {
-  return new Set(
-    messages.flatMap((message) => (message.role === "assistant" ? message.calls.map((call) => call.id) : [])),
-  );
 }

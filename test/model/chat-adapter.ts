@@ -5,7 +5,8 @@ import type { Ids } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import { createRedactor } from "#src/base/redact.ts";
 import type { Model } from "#src/model/model.ts";
-import { createOpenAiChat, type OpenAiChatOptions } from "#src/model/openai-chat.ts";
+import { createOpenAiChat } from "#src/model/openai-chat.ts";
+import type { ProviderOptions } from "#src/model/provider.ts";
 
 export function countingIds(): Ids {
   let count = 0;
@@ -31,7 +32,7 @@ export function impatientClock(): Clock & { readonly waits: readonly number[] } 
   };
 }
 
-export function chatAdapter(baseUrl: string, options: Partial<OpenAiChatOptions> = {}): Model {
+export function chatAdapter(baseUrl: string, options: Partial<ProviderOptions> = {}): Model {
   return createOpenAiChat({
     baseUrl,
     apiKey: "key-for-tests-only",

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { callIdsIn } from "#src/model/call-ids.ts";
 import type { Message } from "#src/model/model.ts";
 import { initialQuirks } from "#src/model/quirks.ts";
-import { callIdsIn, requestBody } from "#src/model/wire.ts";
+import { requestBody } from "#src/model/wire.ts";
 import { READ_FILE } from "#test/support/ask-model.ts";
 
 const quirks = initialQuirks("http://127.0.0.1:1/v1");

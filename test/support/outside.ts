@@ -33,7 +33,7 @@ export const DEMO_REPOSITORY = join(import.meta.dirname, "../../fixtures/demo/re
 /** For waits on a whole run on a busy machine. */
 export const RUN_LIMIT_MS = 220_000;
 
-const POLL_MS = 30;
+const POLL_MS = 60;
 
 export interface OutsideOptions {
   readonly script: ModelScript;

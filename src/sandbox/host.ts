@@ -42,7 +42,7 @@ export async function findPrograms<Name extends string>(
 }
 
 const NEEDED = ["bwrap", "sh", "mkfifo", "rm", "chmod", "du"] as const;
-const NEEDED_BY_ROOT = ["unshare", "nsenter", "setpriv"] as const;
+const NEEDED_BY_ROOT = ["unshare", "nsenter"] as const;
 const OPTIONAL = ["prlimit", "socat"] as const;
 const OLDEST_BWRAP = [0, 8];
 

@@ -13,7 +13,6 @@ export interface Programs {
   /** Needed only by root. */
   readonly unshare: string | null;
   readonly nsenter: string | null;
-  readonly setpriv: string | null;
 }
 
 /** How root gives up its rights before bubblewrap starts. */
@@ -43,11 +42,11 @@ export function launchArgv(
   return [programs.sh, "-c", JOIN, "agent-fix-join", ...procsFiles, "--", first, ...rest];
 }
 
+/** nsenter also clears the supplementary groups; giving up uid 0 clears every capability, and bubblewrap sets no_new_privs. */
 function dropArgv(programs: Programs, drop: Drop): string[] {
   return [
-    ...[programs.nsenter ?? "nsenter", `--mount=/proc/${drop.namespaceOf}/ns/mnt`, "--"],
-    ...[programs.setpriv ?? "setpriv", "--reuid", String(drop.uid), "--regid", String(drop.gid)],
-    ...["--clear-groups", "--inh-caps=-all", "--no-new-privs", "--"],
+    ...[programs.nsenter ?? "nsenter", `--mount=/proc/${drop.namespaceOf}/ns/mnt`],
+    ...["--setgid", String(drop.gid), "--setuid", String(drop.uid), "--"],
   ];
 }
 

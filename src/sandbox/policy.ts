@@ -79,32 +79,24 @@ export const BASE_ENV: Readonly<Record<string, string>> = {
   GOTOOLCHAIN: "local",
 };
 
-/** Entries of the host's /etc that programs need and that hold nothing private; a trailing `*` stands for any ending. */
+/** Entries of the host's /etc that programs need and that hold nothing private (each costs every command a mount); a trailing `*` stands for any ending. */
 export const ETC_VISIBLE: readonly string[] = [
   "ld.so.cache",
-  "ld.so.conf",
-  "ld.so.conf.d",
   "alternatives",
   "ssl/certs",
   "ssl/openssl.cnf",
-  "ca-certificates",
-  "ca-certificates.conf",
   "pki/tls/certs",
   "pki/ca-trust",
   "crypto-policies",
   "localtime",
-  "timezone",
   "mime.types",
   "services",
   "protocols",
   "os-release",
-  "debian_version",
-  "magic",
   "fonts",
   "java-*",
   "maven",
   "php",
-  "perl",
 ];
 
 /** Stand-ins for files of /etc that name the host's users or network. There is no resolv.conf: names are not resolved inside. */

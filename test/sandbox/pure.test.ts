@@ -66,15 +66,15 @@ test("only a session with a network starts the forwarder", () => {
 
 const programs: Programs = {
   ...{ bwrap: "/b/bwrap", sh: "/b/sh", mkfifo: "", rm: "", chmod: "", du: "" },
-  ...{ prlimit: null, socat: null, unshare: "/b/unshare", nsenter: "/b/nsenter", setpriv: "/b/setpriv" },
+  ...{ prlimit: null, socat: null, unshare: "/b/unshare", nsenter: "/b/nsenter" },
 };
 
 test("an ordinary user starts bubblewrap itself; root enters the namespace and drops its rights first", () => {
   assert.deepEqual(launchArgv(programs, [], null, ["x"]), ["/b/bwrap", "x"]);
   const asRoot = launchArgv(programs, ["/cg/procs"], { uid: 61_000, gid: 61_000, namespaceOf: 7 }, ["x"]);
   const text = asRoot.join(" ");
-  assert.match(text, /^\/b\/sh -c .* \/cg\/procs -- \/b\/nsenter --mount=\/proc\/7\/ns\/mnt -- \/b\/setpriv/);
-  assert.match(text, /--reuid 61000 --regid 61000 --clear-groups .*-- \/b\/bwrap x$/);
+  assert.match(text, /^\/b\/sh -c .* \/cg\/procs -- \/b\/nsenter --mount=\/proc\/7\/ns\/mnt/);
+  assert.match(text, /--setgid 61000 --setuid 61000 -- \/b\/bwrap x$/);
 });
 
 test("what went wrong at the start is explained with the remedy", () => {

@@ -152,6 +152,7 @@ while not os.path.exists("stop"): time.sleep(0.02)`;
       assert.match(status.text, new RegExp(`^${set}:\\t0+$`, "m"));
     }
     assert.match(status.text, /1000\nagent\nsandbox\nagent:x:1000:1000:agent:\/home\/agent:/);
+    if (rig.sandbox.owner !== null) assert.equal((await sh("id -G")).text, "1000\n");
     assert.notEqual((await sh("unshare -Ur true")).end, { kind: "exited", code: 0 });
     assertExit(await sh("unshare -Ur true 2>/dev/null || mount -t tmpfs x /tmp 2>/dev/null || exit 9"), 9);
     assertExit(await sh("su -c id 2>/dev/null </dev/null && exit 1; exit 0"), 0);

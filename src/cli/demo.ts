@@ -10,7 +10,7 @@ import { createRedactor } from "#src/base/redact.ts";
 import { formatProblems, secretsOf } from "#src/config/config.ts";
 import { type Environment, loadEnv, processEnvironment } from "#src/config/environment.ts";
 import { askPerson } from "#src/demo/keyboard.ts";
-import { type ModelServer, startModelServer } from "#src/demo/model-server.ts";
+import { type ModelServer, scriptedModelSettings, startModelServer } from "#src/demo/model-server.ts";
 import { SCENARIOS, type Scenario, scriptOf } from "#src/demo/scripts.ts";
 import { type Stage, setStage } from "#src/demo/stage.ts";
 import { type StoryEnd, tell } from "#src/demo/story.ts";
@@ -23,7 +23,7 @@ const USAGE = `agent-fix demo: the whole job on this machine, without an account
 
   --scenario NAME   ${SCENARIOS.join(", ")} (default: good)
   --interactive     you are the maintainer: type /approve, /revise <text>, /cancel ...
-  --real-model      use the model of OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL
+  --real-model      use the model that MODEL_API, its key and OPENAI_MODEL name
   --keep            keep the demo's directory, with its trace, for a look`;
 
 const MINUTE = 60_000;
@@ -82,8 +82,7 @@ async function play(env: Environment, choices: Choices): Promise<number> {
   try {
     const key = systemIds.hex(12);
     if (!realModel) model = await startModelServer({ script: scriptOf(scenario), key });
-    const modelEnv =
-      model === null ? {} : { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: key, OPENAI_MODEL: "scripted" };
+    const modelEnv = model === null ? {} : scriptedModelSettings(model.url, key);
     const end = await withApplication({ ...env, ...stage.env, ...modelEnv }, stage, (dataDir) =>
       tell({
         stage,

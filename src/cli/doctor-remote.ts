@@ -9,6 +9,8 @@ import type { ProbeLine } from "#src/sandbox/sandbox.ts";
 import { createLog, toStandardError } from "./logger.ts";
 
 const MODEL_WAIT_MS = 15_000;
+/** The version that Anthropic's package sends. */
+const ANTHROPIC_VERSION = "2026-10-21";
 
 /** Asks GitHub who the app is. */
 export async function credentialsLine(config: Config): Promise<ProbeLine> {
@@ -36,11 +38,16 @@ export async function credentialsLine(config: Config): Promise<ProbeLine> {
 
 /** Asks the model server for its models, which costs nothing. */
 export async function modelLine(config: Config): Promise<ProbeLine> {
-  const { baseUrl, apiKey, id } = config.model;
+  const { api, baseUrl, apiKey, id } = config.model;
   const name = `model ${id}`;
+  const anthropic = api === "anthropic";
+  const vendor = anthropic ? "ANTHROPIC" : "OPENAI";
   try {
-    const response = await fetch(`${baseUrl}/models`, {
-      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+    const response = await fetch(anthropic ? `${baseUrl}/v1/models` : `${baseUrl}/models`, {
+      headers: {
+        ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+        ...(anthropic ? { "anthropic-version": ANTHROPIC_VERSION } : {}),
+      },
       signal: deadline(systemClock, MODEL_WAIT_MS),
     });
     await response.body?.cancel();
@@ -48,7 +55,7 @@ export async function modelLine(config: Config): Promise<ProbeLine> {
       return {
         name,
         holds: false,
-        detail: `the server refuses the key (${response.status}): check OPENAI_API_KEY`,
+        detail: `the server refuses the key (${response.status}): check ${vendor}_API_KEY`,
       };
     // Some servers list no models; that they answer is what counts.
     return { name, holds: response.status < 500, detail: `${baseUrl} answers (${response.status})` };
@@ -56,7 +63,7 @@ export async function modelLine(config: Config): Promise<ProbeLine> {
     return {
       name,
       holds: false,
-      detail: `${baseUrl} cannot be reached (${messageOf(error)}): check OPENAI_BASE_URL and the network`,
+      detail: `${baseUrl} cannot be reached (${messageOf(error)}): check ${vendor}_BASE_URL and the network`,
     };
   }
 }

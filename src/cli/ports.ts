@@ -10,8 +10,6 @@ import type { Environment } from "#src/config/environment.ts";
 import { readRepositorySettings } from "#src/config/repository-file.ts";
 import { isLoopback } from "#src/config/text-values.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
-import type { Model } from "#src/model/model.ts";
-import { createOpenAiChat } from "#src/model/openai-chat.ts";
 import { publishPullRequest } from "#src/publish/pull-request.ts";
 import { chooseSandbox } from "#src/sandbox/choose.ts";
 import { hostRegistrySettings } from "#src/sandbox/registry.ts";
@@ -24,6 +22,7 @@ import { detect } from "#src/verify/detect.ts";
 import { createVerifyPatch } from "#src/verify/procedure.ts";
 import { createRunSuite } from "#src/verify/suite.ts";
 import { createWorkspaces } from "#src/workspace/create-workspaces.ts";
+import { createModels } from "./models.ts";
 import { operatorLimits, operatorSettings } from "./operator.ts";
 import { traceDirectory } from "./places.ts";
 
@@ -88,7 +87,7 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
       redactor,
       log,
     }),
-    model: createModels(parts),
+    model: createModels(config.model, parts),
     makeTools: createTools,
     detect,
     runSuite,
@@ -111,16 +110,4 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
 function gitHosts(host: string): readonly string[] {
   const name = host.replace(/:\d+$/, "");
   return isLoopback(name) ? [host, name] : [host];
-}
-
-/** One adapter for each model, so that what it learns of its server's ways outlives a run. */
-function createModels({ config, clock, ids, log, redactor }: PortParts): FixPorts["model"] {
-  const { baseUrl, apiKey } = config.model;
-  const models = new Map<string, Model>();
-  return (modelId) => {
-    const model =
-      models.get(modelId) ?? createOpenAiChat({ baseUrl, apiKey, modelId, clock, ids, redactor, log });
-    models.set(modelId, model);
-    return model;
-  };
 }

@@ -32,7 +32,9 @@ export interface Price {
 }
 
 export interface ModelConfig {
-  readonly api: "chat";
+  readonly api: "chat" | "responses" | "anthropic";
+  /** `text`: tools are described in the prompt and called by fenced JSON in the reply. */
+  readonly toolProtocol: "native" | "text";
   /** Null: the end point takes none. */
   readonly apiKey: string | null;
   /** Without a slash at the end. */

@@ -124,8 +124,7 @@ function report(findings: Findings, name: SettingName, problem: string): void {
 function reportUnsupported(texts: Texts, findings: Findings): void {
   for (const name of NAMES) {
     const { unsupported } = SETTINGS[name] as { unsupported?: "refuse" | "ignore" };
-    // The key of another provider lies around on many machines; that is no reason to speak.
-    if (!texts.has(name) || unsupported === undefined || name === "ANTHROPIC_API_KEY") continue;
+    if (!texts.has(name) || unsupported === undefined) continue;
     if (unsupported === "refuse")
       report(findings, name, "is set, and this version cannot do what it asks for");
     else findings.warnings.push(`${name} is set; it has no effect in this version.`);
@@ -199,17 +198,25 @@ function readKey(texts: Texts, findings: Findings): string | null {
   return null;
 }
 
+/** Where a public provider lives, and so a key is needed; the key of the other one may lie around and is no reason to speak. */
+const PUBLIC_HOSTS = ["api.openai.com", "api.anthropic.com"];
+
 function readModel(values: SettingValues, texts: Texts, setUpMode: boolean, findings: Findings): ModelConfig {
-  const apiKey = values.OPENAI_API_KEY;
-  const needsKey = new URL(values.OPENAI_BASE_URL).hostname === "api.openai.com";
-  if (apiKey === null && needsKey && !texts.has("OPENAI_API_KEY")) {
-    if (setUpMode) findings.warnings.push("OPENAI_API_KEY is not set: runs will fail until it is.");
-    else report(findings, "OPENAI_API_KEY", "is not set");
+  const anthropic = values.MODEL_API === "anthropic";
+  const keyName = anthropic ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY";
+  const address = values[anthropic ? "ANTHROPIC_BASE_URL" : "OPENAI_BASE_URL"];
+  const baseUrl = anthropic ? address.replace(/\/v1$/, "") : address;
+  if (!texts.has(keyName) && PUBLIC_HOSTS.includes(new URL(baseUrl).hostname)) {
+    if (setUpMode) findings.warnings.push(`${keyName} is not set: runs will fail until it is.`);
+    else report(findings, keyName, "is not set");
   }
+  if (anthropic && !texts.has("OPENAI_MODEL"))
+    report(findings, "OPENAI_MODEL", "is not set, and MODEL_API=anthropic has no default model");
   return {
     api: values.MODEL_API,
-    apiKey,
-    baseUrl: values.OPENAI_BASE_URL,
+    toolProtocol: values.MODEL_TOOL_PROTOCOL,
+    apiKey: values[keyName],
+    baseUrl,
     id: values.OPENAI_MODEL,
     allowed: [...new Set([values.OPENAI_MODEL, ...(values.MODELS_ALLOWED ?? [])])],
     prices: readPriceFile(values.PRICES, findings),

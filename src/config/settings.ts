@@ -19,6 +19,7 @@ export interface Setting<Value = unknown> {
 }
 
 const text = z.string();
+const key = text.regex(/^[\x21-\x7e]+$/, "holds white space or characters that no key has");
 
 const GITHUB = {
   APP_ID: {
@@ -174,36 +175,55 @@ const MODEL = {
   MODEL_API: {
     group: "Model",
     about:
-      "The protocol spoken with the model: `chat` (OpenAI's chat completions, which most servers speak).",
-    remedy: "Set it to chat, or leave it unset.",
+      "The protocol spoken with the model: `chat` (OpenAI's chat completions, which most servers speak), `responses` (OpenAI's Responses API) or `anthropic` (Anthropic's Messages API).",
+    remedy: "Set it to chat, responses or anthropic, or leave it unset.",
     fallback: "chat",
-    read: z.enum(["chat"], {
-      error: ({ input }) =>
-        input === "responses" || input === "anthropic"
-          ? `is ${input}, which this version does not support; use chat`
-          : "must be chat",
-    }),
+    read: oneOf(["chat", "responses", "anthropic"]),
+  },
+  MODEL_TOOL_PROTOCOL: {
+    group: "Model",
+    about:
+      "How the model calls tools: `native`, or `text` for models and servers that know no tool calls. With `text` the tools are described in the prompt, and fenced JSON blocks in the reply are calls.",
+    remedy: "Set it to native or text, or leave it unset.",
+    fallback: "native",
+    read: oneOf(["native", "text"]),
   },
   OPENAI_API_KEY: {
     group: "Model",
     about:
-      "The key sent to the model's end point. Required for api.openai.com; a local server may need none.",
+      "The key for `MODEL_API` `chat` and `responses`. Required for api.openai.com; a local server may need none.",
     remedy:
       "Create a key with your provider; or, for a server that needs none, set OPENAI_BASE_URL to its address.",
     fallback: null,
-    read: text.regex(/^[\x21-\x7e]+$/, "holds white space or characters that no key has"),
+    read: key,
     secret: true,
   },
   OPENAI_BASE_URL: {
     group: "Model",
-    about: "Address of an OpenAI-compatible API, up to the part before `/chat/completions`.",
+    about: "Address of an OpenAI-compatible API, up to the part before `/chat/completions` or `/responses`.",
     remedy: "Write the whole address, such as http://127.0.0.1:11434/v1.",
     fallback: "https://api.openai.com/v1",
     read: address,
   },
+  ANTHROPIC_API_KEY: {
+    group: "Model",
+    about: "The key for `MODEL_API=anthropic`. Required for api.anthropic.com.",
+    remedy: "Create a key in Anthropic's console; or set ANTHROPIC_BASE_URL to a server that needs none.",
+    fallback: null,
+    read: key,
+    secret: true,
+  },
+  ANTHROPIC_BASE_URL: {
+    group: "Model",
+    about: "Address of an API that speaks Anthropic's protocol, up to the part before `/v1/messages`.",
+    remedy: "Write the whole address without /v1, such as https://api.anthropic.com.",
+    fallback: "https://api.anthropic.com",
+    read: address,
+  },
   OPENAI_MODEL: {
     group: "Model",
-    about: "The model's name as the end point knows it.",
+    about:
+      "The model's name as the end point knows it, whichever `MODEL_API` is spoken. The default is for OpenAI; with `MODEL_API=anthropic` it has to be set.",
     remedy: "Set it to a model that can call tools.",
     fallback: "gpt-5",
     read: text.regex(/^\S{1,200}$/, "must be one name without white space"),
@@ -222,15 +242,6 @@ const MODEL = {
     remedy: "Set it to the path of such a file, or leave it unset.",
     fallback: null,
     read: text,
-  },
-  ANTHROPIC_API_KEY: {
-    group: "Model",
-    about: "The key for `MODEL_API=anthropic`.",
-    remedy: "Leave it unset.",
-    fallback: null,
-    read: text,
-    secret: true,
-    unsupported: "ignore",
   },
 } as const satisfies Record<string, Setting>;
 

@@ -65,6 +65,12 @@ export interface ModelServer {
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
+/** The settings by which the program finds such a server, whatever the operator's own model is. */
+export function scriptedModelSettings(url: string, key: string): Readonly<Record<string, string>> {
+  const protocol = { MODEL_API: "chat", MODEL_TOOL_PROTOCOL: "native" };
+  return { ...protocol, OPENAI_BASE_URL: url, OPENAI_API_KEY: key, OPENAI_MODEL: "scripted" };
+}
+
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const recorded: RecordedRequest[] = [];
   const server = createServer((request, response) => {

@@ -42,7 +42,7 @@ export function troubleFromProvider(error: ProviderError, nowMs: number): Troubl
 
 interface Facts {
   readonly status: number | null;
-  /** `code` and `type` of the body, lower case. */
+  /** `code`, `type` and the like of the body, lower case. */
   readonly labels: readonly string[];
   /** The provider's sentence. */
   readonly words: string;
@@ -57,7 +57,7 @@ function readFacts({ status, body }: ProviderError): Facts {
   const text = typeof body === "string" ? body : (JSON.stringify(body) ?? "");
   return {
     status: status ?? statusInBody(inner),
-    labels: [...label(inner?.code), ...label(inner?.type), ...label(inner?.status)],
+    labels: [inner?.code, inner?.type, inner?.status, asRecord(inner?.details)?.error_code].flatMap(label),
     words: words(inner, text),
     text,
   };
@@ -94,7 +94,8 @@ function classify(facts: Facts, hintMs: number | null): ModelFailure["code"] {
   if (isContextOverflow(facts)) return "context_overflow";
   if (labelled("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"))
     return "quota_exhausted";
-  if (status === 402) return "quota_exhausted";
+  if (status === 402 || facts.labels.some((label) => label.endsWith("spend_limit_reached")))
+    return "quota_exhausted";
   const mentionsMoney = MONEY_WORDING.test(text);
   if (mentionsMoney && (status === 403 || status === 400 || labelled("invalid_request_error")))
     return "quota_exhausted";
@@ -128,7 +129,7 @@ export function mentionsRoleOrder(text: string): boolean {
 }
 
 const MONEY_WORDING =
-  /insufficient[_ ](quota|balance|credit|fund)|exceeded your (current|monthly|daily)? ?(quota|budget)|billing|credit balance|(out of|no|more) credits|payment required|usage limit|spend(ing)? limit|key limit exceeded|top up your/i;
+  /insufficient[_ ](quota|balance|credit|fund)|exceeded your (current|monthly|daily)? ?(quota|budget)|billing|credit balance|(out of|no|more) credits|payment required|usage limit|spend(ing)?[_ ]limit|key limit exceeded|top up your/i;
 
 /** Codes first: the message of B01 matched no wording that was known then. */
 const OVERFLOW_LABELS = [

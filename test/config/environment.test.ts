@@ -53,6 +53,7 @@ describe("a whole environment", () => {
     });
     assert.deepEqual(config.model, {
       api: "chat",
+      toolProtocol: "native",
       apiKey: "sk-test",
       baseUrl: "https://api.openai.com/v1",
       id: "gpt-5",
@@ -101,6 +102,7 @@ describe("a whole environment", () => {
     assert.deepEqual(config.github.allowedOwners, ["my-org", "someone"]);
     assert.deepEqual(config.model, {
       api: "chat",
+      toolProtocol: "native",
       apiKey: "sk-test",
       baseUrl: "http://127.0.0.1:11434/v1",
       id: "m",
@@ -116,6 +118,34 @@ describe("a whole environment", () => {
     assert.equal(config.server.port, 0);
     assert.equal(config.server.publicUrl, "https://fix.example.com");
     assert.deepEqual(config.warnings, []);
+  });
+
+  test("each model protocol has its own key and address; the other one's lie idle", () => {
+    const both = {
+      ...GOOD,
+      OPENAI_BASE_URL: "https://gateway.example.com/v1/",
+      ANTHROPIC_API_KEY: "sk-ant-1",
+      OPENAI_MODEL: "claude",
+    };
+    const part = (env: Readonly<Record<string, string>>) => {
+      const { api, baseUrl, apiKey, toolProtocol } = load({ ...both, ...env }).model;
+      return [api, baseUrl, apiKey, toolProtocol];
+    };
+    const gateway = "https://gateway.example.com/v1";
+    assert.deepEqual(part({ MODEL_API: "responses" }), ["responses", gateway, "sk-test", "native"]);
+    assert.deepEqual(part({ MODEL_TOOL_PROTOCOL: "text" }), ["chat", gateway, "sk-test", "text"]);
+    assert.deepEqual(part({ MODEL_API: "anthropic" }), [
+      "anthropic",
+      "https://api.anthropic.com",
+      "sk-ant-1",
+      "native",
+    ]);
+    const local = {
+      MODEL_API: "anthropic",
+      ANTHROPIC_BASE_URL: "http://127.0.0.1:8080/v1",
+      ANTHROPIC_API_KEY: "",
+    };
+    assert.deepEqual(part(local), ["anthropic", "http://127.0.0.1:8080", null, "native"]);
   });
 
   test("an empty variable counts as unset", () => {
@@ -208,9 +238,13 @@ describe("what is wrong", () => {
   });
 
   for (const [env, problem] of [
-    [{ MODEL_API: "responses" }, "MODEL_API is responses, which this version does not support; use chat"],
-    [{ MODEL_API: "anthropic" }, "MODEL_API is anthropic, which this version does not support; use chat"],
-    [{ MODEL_API: "x" }, "MODEL_API must be chat"],
+    [{ MODEL_API: "x" }, "MODEL_API must be one of chat, responses, anthropic"],
+    [{ MODEL_TOOL_PROTOCOL: "xml" }, "MODEL_TOOL_PROTOCOL must be one of native, text"],
+    [{ MODEL_API: "anthropic", OPENAI_MODEL: "claude" }, "ANTHROPIC_API_KEY is not set"],
+    [
+      { MODEL_API: "anthropic", ANTHROPIC_API_KEY: "sk-ant" },
+      "OPENAI_MODEL is not set, and MODEL_API=anthropic has no default model",
+    ],
     [{ SANDBOX: "docker" }, "SANDBOX is docker, which this version does not support; use bubblewrap"],
     [{ SANDBOX: "chroot" }, "SANDBOX must be one of auto, bubblewrap, none"],
     [

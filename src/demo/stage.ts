@@ -1,7 +1,7 @@
 /** Sets the stage: an embedded GitHub with one repository, its people, the app installed on it, and an issue. */
 
 import { generateKeyPairSync } from "node:crypto";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "#src/base/clock.ts";
@@ -42,7 +42,6 @@ export interface StageOptions {
 export async function setStage(options: StageOptions): Promise<Stage> {
   const { clock, ids, scenario, keep } = options;
   const directory = await mkdtemp(join(tmpdir(), "agent-fix-demo-"));
-  await (await import("node:fs/promises")).chmod(directory, 0o711);
   const { privateKey, publicKey } = generateKeyPairSync("rsa", {
     modulusLength: 2048,
     publicKeyEncoding: { type: "spki", format: "pem" },
@@ -55,6 +54,9 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     ids,
     app: { id: APP_ID, slug: "agent-fix", owner: "acme", publicKey, webhookSecret, webhookUrl: null },
   });
+  // A made-up price, so that the plan shows what a run would cost.
+  const prices = join(directory, "prices.json");
+  await writeFile(prices, JSON.stringify({ scripted: { input: 1.25, cached: 0.125, output: 10 } }));
   const source = join(directory, "source");
   await cp(join(FIXTURES, "repository"), source, { recursive: true });
   if (scenario === "cheating-model") await cp(join(FIXTURES, "failing-test"), source, { recursive: true });
@@ -77,6 +79,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       PORT: "0",
       HOST: "127.0.0.1",
       DATA_DIR: join(directory, "data"),
+      PRICES: prices,
       LOG_LEVEL: "warn",
     },
     close: async () => {

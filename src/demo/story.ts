@@ -102,7 +102,8 @@ async function answerPlan(parts: StoryParts, plan: SeenComment): Promise<StoryEn
     terminal.finish("The run was cancelled; nothing was written to the repository");
     return "cancelled";
   }
-  terminal.finish("The app refuses, and says why:", true);
+  const asked = /^\/(help|status)\b/.test(words);
+  terminal.finish(asked ? "The app answers:" : "The app refuses, and says why:", !asked);
   terminal.block(forTerminal(outcome.answer));
   if (parts.ask !== null) return answerPlan(parts, plan);
   terminal.step(`${MAINTAINER} comments: /cancel`);

@@ -8,14 +8,7 @@ import type { Redactor } from "#src/base/redact.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import { thrownFailure } from "./failure.ts";
 import type { HostGit } from "./git.ts";
-import {
-  checkReachable,
-  giveToOwner,
-  makeOwnedPlace,
-  makeRunPlace,
-  namedPlace,
-  type Places,
-} from "./places.ts";
+import { giveToOwner, makeOwnedPlace, makeRunPlace, namedPlace, type Places } from "./places.ts";
 import type { Pristine } from "./pristine.ts";
 import { COPY, EMPTY, INSIDE } from "./scripts.ts";
 import type { WithGitSession } from "./session-git.ts";
@@ -97,19 +90,15 @@ export async function checkout(
   if (!ready.ok) return ready;
   const directory = namedPlace(places, runId, "work", request.name);
   try {
-    const reachable = await checkReachable(places, directory);
-    if (!reachable.ok) return reachable;
     await makeOwnedPlace(places, directory);
     const made = await makeAgentGit(git, ready.value, directory, sha);
     if (!made.ok) return made;
-    await giveToOwner(places, join(directory, ".git"));
-    // The sandbox's user writes the files, so they are its own from the start and the app follows no link on the way. The
-    // index it makes is the agent's, which therefore finds a clean work tree.
+    // Nothing else runs in the new directory yet, and git itself follows no link of the tree it writes. The files are given
+    // to the sandbox's user afterwards, so that it needs no way of its own to a data directory that may be private.
     const scope = {
       gitDir: ready.value,
       workTree: directory,
       indexFile: join(directory, ".git", "index"),
-      owner: places.owner,
       signal,
     };
     const read = await git.stream({ ...scope, args: ["read-tree", sha] });
@@ -118,7 +107,9 @@ export async function checkout(
       ...scope,
       args: ["checkout-index", "--all", "--force", "--index", "--quiet"],
     });
-    return written.ok ? ok(directory) : written;
+    if (!written.ok) return written;
+    await giveToOwner(places, directory);
+    return ok(directory);
   } catch (error) {
     return err(thrownFailure("making a checkout", error, options.redactor));
   }

@@ -27,7 +27,7 @@ import type { Workspaces } from "./workspace.ts";
 const DEFAULT_MIRROR_CAP_BYTES = 20 * 1024 ** 3;
 
 export interface WorkspacesOptions {
-  /** Absolute; the sandbox's user must be able to pass through it (mode `o+x`). */
+  /** Absolute; may be private to the app's user. */
   readonly dataDir: string;
   /** Git over a workspace runs in sessions of this. */
   readonly sandbox: Sandbox;

@@ -6,7 +6,6 @@ import { simpleGit } from "simple-git";
 import type { Clock } from "#src/base/clock.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
-import type { SandboxOwner } from "#src/sandbox/sandbox.ts";
 import { classify, type HostGitFailure } from "./failure.ts";
 import { type GitScope, hostEnvironment } from "./git-settings.ts";
 import { makeDataPlace } from "./places.ts";
@@ -33,8 +32,6 @@ const SWITCHED_OFF_BY_US = {
 export interface GitCall extends GitScope {
   /** Sub-command and arguments; refs and paths after `--` where the command has it. */
   readonly args: readonly string[];
-  /** Files are made by this user instead of the app's; only root can ask for it. */
-  readonly owner?: SandboxOwner | null;
 }
 
 export interface StreamCall extends GitCall {
@@ -98,7 +95,6 @@ export function createHostGit(options: HostGitOptions): HostGit {
             exitCode === 0
               ? undefined
               : (error ?? new Error(Buffer.concat(stdErr).toString() || `exit code ${exitCode}`)),
-          ...(call.owner ? { spawnOptions: call.owner } : {}),
         });
         return ok(await client.env(environment).raw([...call.args]));
       } catch (error) {
@@ -158,7 +154,6 @@ function runGroup({ call, cwd, environment, clock }: GroupRun): Promise<GroupEnd
         "pipe",
         "pipe",
       ],
-      ...(call.owner ? { uid: call.owner.uid, gid: call.owner.gid } : {}),
     });
     if (child.pid !== undefined) call.onStart?.(child.pid);
     const stdout: Buffer[] = [];

@@ -1,11 +1,9 @@
 /** Where everything of a workspace lies under DATA_DIR, and who may pass through it. */
 
-import { chmod, chown, lchown, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { chmod, chown, lchown, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { err, ok, type Result } from "#src/base/result.ts";
 import type { SandboxOwner } from "#src/sandbox/sandbox.ts";
 import { isPlainName } from "./names.ts";
-import type { GitFailure } from "./workspace.ts";
 
 export interface Places {
   readonly mirrors: string;
@@ -79,20 +77,4 @@ export async function giveToOwner(places: Places, path: string): Promise<void> {
   await lchown(path, owner.uid, owner.gid);
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
   for (const entry of entries) await lchown(join(entry.parentPath, entry.name), owner.uid, owner.gid);
-}
-
-/** Checks that the sandbox's user can pass through every directory above `path`, since it starts there with no other rights. */
-export async function checkReachable(places: Places, path: string): Promise<Result<null, GitFailure>> {
-  const { owner } = places;
-  if (owner === null) return ok(null);
-  for (let parent = dirname(path); parent !== dirname(parent); parent = dirname(parent)) {
-    const { mode, uid, gid } = await stat(parent);
-    const bit = uid === owner.uid ? 0o100 : gid === owner.gid ? 0o010 : 0o001;
-    if ((mode & bit) === 0)
-      return err({
-        code: "git_failed",
-        message: `The sandbox's user (uid ${owner.uid}) cannot pass through ${parent}: run \`chmod o+x ${parent}\`, or set DATA_DIR to a directory that other users may pass through.`,
-      });
-  }
-  return ok(null);
 }

@@ -3,12 +3,21 @@
 import type { Evidence, FailToPass, NonEmpty, SuiteEvidence, TamperFinding } from "#src/run/verdict.ts";
 import { cellCode, code, oneLine } from "./neutralise.ts";
 
-const MAX_NAMES = 12;
+/** How much of lists and names is shown. */
+export interface Room {
+  /** Members of a list. */
+  readonly names: number;
+  /** Characters of a name. */
+  readonly chars: number;
+}
+
+export const FULL_ROOM: Room = { names: 12, chars: 160 };
+export const SHORT_ROOM: Room = { names: 4, chars: 80 };
 
 export function provenBy(by: NonEmpty<FailToPass>): string {
   const names = by
     .slice(0, 3)
-    .map((proof) => code(proof.test))
+    .map((proof) => code(proof.test, FULL_ROOM.chars))
     .join(", ");
   const more = by.length > 3 ? ` and ${by.length - 3} more` : "";
   const kind = by.some((proof) => proof.source === "existing")
@@ -17,11 +26,13 @@ export function provenBy(by: NonEmpty<FailToPass>): string {
   return `Proven by ${kind}: ${names}${more}.`;
 }
 
-export function evidenceTable(evidence: Evidence): string {
-  const rows = evidence.suites.map(
-    (suite) =>
-      `| ${suite.label} | ${cellCode(commandOf(suite), 100)} | ${endOf(suite)} | ${suite.counts.passed} | ${suite.counts.failed} | ${suite.counts.skipped} | ${strengthOf(suite)} |`,
-  );
+export function evidenceTable(evidence: Evidence, room: Room = FULL_ROOM): string {
+  const rows = evidence.suites
+    .slice(0, 8)
+    .map(
+      (suite) =>
+        `| ${suite.label} | ${cellCode(commandOf(suite), 100)} | ${endOf(suite)} | ${suite.counts.passed} | ${suite.counts.failed} | ${suite.counts.skipped} | ${strengthOf(suite)} |`,
+    );
   const table = [
     "| run | command | exit | passed | failed | skipped | read from |",
     "| --- | --- | --- | --- | --- | --- | --- |",
@@ -31,22 +42,25 @@ export function evidenceTable(evidence: Evidence): string {
     nameList(
       "Fixed (failed before, pass now)",
       evidence.fixed.map((proof) => proof.test),
+      room,
     ),
-    nameList("Still failing, as before", evidence.stillFailing),
-    nameList("Newly failing", evidence.newlyFailing),
-    nameList("Flaky (not counted)", evidence.flaky),
-    ...evidence.notes.map((note) => `- ${oneLine(note, 300)}`),
+    nameList("Still failing, as before", evidence.stillFailing, room),
+    nameList("Newly failing", evidence.newlyFailing, room),
+    nameList("Flaky (not counted)", evidence.flaky, room),
+    ...evidence.notes.slice(0, room.names).map((note) => `- ${oneLine(note, 300)}`),
   ].filter((line) => line !== null);
   return lists.length === 0 ? table : `${table}\n\n${lists.join("\n")}`;
 }
 
-export function tamperList(findings: readonly TamperFinding[]): readonly string[] {
-  return findings
-    .slice(0, MAX_NAMES)
+export function tamperList(findings: readonly TamperFinding[], room: Room = FULL_ROOM): readonly string[] {
+  const lines = findings
+    .slice(0, room.names)
     .map(
       (finding) =>
-        `- **${finding.kind.replaceAll("_", " ")}** in ${code(finding.path)}: ${oneLine(finding.detail, 200)}`,
+        `- **${finding.kind.replaceAll("_", " ")}** in ${code(finding.path, room.chars)}: ${oneLine(finding.detail, room.chars)}`,
     );
+  if (findings.length > room.names) lines.push(`- and ${findings.length - room.names} more findings`);
+  return lines;
 }
 
 function commandOf(suite: SuiteEvidence): string {
@@ -64,12 +78,12 @@ function strengthOf(suite: SuiteEvidence): string {
   ];
 }
 
-function nameList(title: string, names: readonly string[]): string | null {
+function nameList(title: string, names: readonly string[], room: Room): string | null {
   if (names.length === 0) return null;
   const shown = names
-    .slice(0, MAX_NAMES)
-    .map((name) => code(name.length > 160 ? `${name.slice(0, 159)}…` : name))
+    .slice(0, room.names)
+    .map((name) => code(name, room.chars))
     .join(", ");
-  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
+  const more = names.length > room.names ? ` and ${names.length - room.names} more` : "";
   return `- ${title}: ${shown}${more}`;
 }

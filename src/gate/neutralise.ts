@@ -1,47 +1,78 @@
 /** Makes model, issue and test text harmless before it is posted in the app's name (FAULTS H12). */
 
 import { stripVTControlCharacters } from "node:util";
+import { headOf } from "#src/base/cut-text.ts";
 
 /** Zero-width space: keeps text readable while breaking mentions, references, tags and entities apart. */
-const BREAK = "\u200b";
+export const BREAK = "\u200b";
 
-/** Characters that change how the text around them is shown, or hide text: bidi controls, zero-width marks, tag characters. */
-const INVISIBLE = /[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+/** Characters that change how the text around them is shown, or hide text: bidi controls, zero-width marks, fillers, tag characters and rare variation selectors. */
+const INVISIBLE =
+  /[\u00ad\u061c\u115f\u1160\u17b4\u17b5\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\u034f|[\u180b-\u180f]|[\u{e0100}-\u{e01ef}]/gu;
 
 /** True when the text holds bidi controls or invisible characters, which a plan warns of. */
 export function hasInvisible(text: string): boolean {
   return text.search(INVISIBLE) >= 0;
 }
 
-/** Escape sequences and control characters removed; invisible ones shown as `<U+202E>`. Line feeds and tabs stay. */
+/** Escape sequences, control characters and halves of characters removed; invisible ones shown as `<U+202E>`. Line feeds and tabs stay. */
 export function visible(text: string): string {
   return stripVTControlCharacters(text.replaceAll("\r\n", "\n").replaceAll("\r", "\n"))
+    .toWellFormed()
     .replace(/[\p{Cc}]/gu, (char) => (char === "\n" || char === "\t" ? char : ""))
     .replace(INVISIBLE, (char) => `<U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}>`);
 }
 
-/**
- * Text that may stand as Markdown of ours: no mention, issue reference, closing word, image, link target, raw HTML,
- * entity or fence in it works. The wording stays readable.
- */
-export function neutralise(text: string): string {
-  return visible(text)
+/** What reaches people or issues, or is HTML: mentions, issue references, closing words, tags, comments, entities. */
+function disarm(text: string): string {
+  return text
     .replace(/@(?=[\w-])/g, `@${BREAK}`)
     .replace(/#(?=\d)/g, `#${BREAK}`)
     .replace(/\b(GH)-(?=\d)/gi, `$1-${BREAK}`)
-    .replace(/\b(clos|fix|resolv)(?=(?:e[sd]?|es|ed)?\b[\s:]+\S*(?:[#/]|GH-))/gi, `$1${BREAK}`)
+    .replace(/\b(clos|fix|resolv)(?=(?:e[sd]?|es|ed)?\b[\s:]+\S{0,200}?(?:[#/]|GH-))/gi, `$1${BREAK}`)
     .replace(/<(?=[A-Za-z/!?])/g, `<${BREAK}`)
-    .replace(/&(?=[#\w])/g, `&${BREAK}`)
-    .replace(/!(?=\[)/g, `!${BREAK}`)
-    .replace(/\](?=[([])/g, `]${BREAK}`)
-    .replace(/(```+|~~~+)/g, `${BREAK}$1`)
-    .replace(/^(\s*)(#{1,6})(?=\s)/gm, `$1\\$2`)
-    .replace(/^(\s*)([-=]{2,}\s*)$/gm, `$1\\$2`);
+    .replace(/&(?=#|\w{1,40};)/g, `&${BREAK}`);
 }
 
-/** Neutralised text as a block quote, so that it can't pass for a section of ours. */
-export function quoted(text: string): string {
-  return neutralise(text)
+/** What Markdown makes a link, an image, a footnote or an alert box of; GitHub links bare addresses too. */
+function unlink(text: string): string {
+  return text
+    .replace(/!(?=\[)/g, `!${BREAK}`)
+    .replace(/\[(?=!)/g, `[${BREAK}`)
+    .replace(/\](?=[([:])/g, `]${BREAK}`)
+    .replace(/:(?=\/\/)/g, `:${BREAK}`)
+    .replace(/\bwww(?=\.)/gi, `www${BREAK}`);
+}
+
+/** What ends or opens a section: fences, headings of both kinds (in lists and quotes too) and rules. */
+function flatten(text: string): string {
+  return unfence(text)
+    .replace(/(^|[\s>*+.)-])(#{1,6})(?=\s|$)/gm, "$1\\$2")
+    .replace(/^([ \t>]*)([-=]+[ \t]*)$/gm, "$1\\$2")
+    .replace(/^([ \t>]*)(?=((?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){3,})$)/gm, "$1\\");
+}
+
+function unfence(text: string): string {
+  return text.replace(/(```+|~~~+)/g, `${BREAK}$1`);
+}
+
+/**
+ * Text that may stand as Markdown of ours: no mention, issue reference, closing word, image, link, raw HTML,
+ * entity, fence, heading or alert box in it works. The wording stays readable. At most three times as long as `visible(text)`.
+ */
+export function neutralise(text: string): string {
+  return flatten(unlink(disarm(visible(text))));
+}
+
+/** Text of the repository's own people (a template): its headings, lists and links work, but it can neither reach anybody nor end our sections. */
+export function contained(text: string): string {
+  const shown = visible(text).replace(/<!--[\s\S]*?(?:-->|$)/g, "");
+  return unfence(disarm(shown)).replace(/\[(?=[!^])/g, `[${BREAK}`);
+}
+
+/** At most `max` characters of the text, neutralised as a block quote, so that it can't pass for a section of ours. */
+export function quoted(text: string, max: number): string {
+  return neutralise(cut(visible(text), max))
     .split("\n")
     .map((line) => (line === "" ? ">" : `> ${line}`))
     .join("\n");
@@ -49,38 +80,74 @@ export function quoted(text: string): string {
 
 /** One line for headings, sentences and titles (table cells take `cellCode`): neutralised, white space folded, cut at `max` characters. */
 export function oneLine(text: string, max: number): string {
-  const line = neutralise(text.replaceAll(/\s+/g, " ").trim());
+  // Far more than can be shown, so that a huge text is not worked on as a whole.
+  const head = headOf(text, max * 20);
+  const line = neutralise(pairTicks(visible(head).replaceAll(/\s+/g, " ").trim()));
   const characters = [...line];
-  return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
+  return characters.length > max || head.length < text.length
+    ? `${pairTicks(characters.slice(0, max - 1).join(""))}…`
+    : line;
 }
 
-/** A fenced block whose fence is longer than any inside; the content is shown as it is, control characters removed. */
-export function fenced(text: string, language: string): string {
+/** Backticks as they are when each run has its partner; else as apostrophes, since an open one would swallow what follows it. */
+function pairTicks(line: string): string {
+  const runs = [...line.matchAll(/\\?`+/g)].map((match) => match[0]);
+  for (let at = 0; at < runs.length; at++) {
+    const partner = runs.indexOf(runs[at] ?? "", at + 1);
+    if (partner < 0 || runs[at]?.startsWith("\\")) return line.replaceAll("`", "'");
+    at = partner;
+  }
+  return line;
+}
+
+export interface Fenced {
+  readonly block: string;
+  /** True when nothing was left out. */
+  readonly whole: boolean;
+}
+
+/**
+ * A fenced block of at most `max` characters whose fence is longer than any inside; the content is shown as it is, control
+ * characters removed, and cut with a line that says so.
+ */
+export function fenced(text: string, language: string, max: number): Fenced {
   const content = visible(text).replace(/\n$/, "");
-  const longest = Math.max(2, ...[...content.matchAll(/`+/g)].map((match) => match[0].length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}${language}\n${content}\n${fence}`;
+  const whole = fence(content, language);
+  if (whole.length <= max) return { block: whole, whole: true };
+  const room = Math.max(0, max - 200);
+  const part = fence(cut(content, room), language);
+  if (part.length <= max) return { block: part, whole: false };
+  // A run of backticks counts three times: itself and both fences.
+  return { block: fence(cut(content, Math.floor(room / 3)), language), whole: false };
 }
 
-/** Inline code that holds any text, also backticks. */
-export function code(text: string): string {
-  const content = visible(text).replaceAll("\n", " ");
-  const longest = Math.max(0, ...[...content.matchAll(/`+/g)].map((match) => match[0].length));
-  const ticks = "`".repeat(longest + 1);
+function fence(content: string, language: string): string {
+  const ticks = "`".repeat(Math.max(2, longestTicks(content)) + 1);
+  return `${ticks}${language}\n${content}\n${ticks}`;
+}
+
+/** Inline code that holds any text, also backticks, cut at `max` characters. */
+export function code(text: string, max = 300): string {
+  const characters = [...visible(headOf(text, max * 20)).replaceAll("\n", " ")];
+  const content = characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : characters.join("");
+  if (content.trim() === "") return "`(blank)`";
+  const ticks = "`".repeat(longestTicks(content) + 1);
   const pad = content.startsWith("`") || content.endsWith("`") ? " " : "";
-  return content === "" ? "``" : `${ticks}${pad}${content}${pad}${ticks}`;
+  return `${ticks}${pad}${content}${pad}${ticks}`;
 }
 
-/** Code for a table cell: a pipe would end the cell even inside code. */
+function longestTicks(text: string): number {
+  return [...text.matchAll(/`+/g)].reduce((longest, { 0: ticks }) => Math.max(longest, ticks.length), 0);
+}
+
+/** Code for a table cell: a pipe would end the cell even inside code, and a backslash before it would take the escape away. */
 export function cellCode(text: string, max: number): string {
-  const characters = [...text];
-  const cut = characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : text;
-  return code(cut).replaceAll("|", "\\|");
+  return code(text, max).replaceAll("\\|", `\\${BREAK}|`).replaceAll("|", "\\|");
 }
 
 /** The first `max` characters, never half a surrogate pair, with a line saying how much was cut. */
 export function cut(text: string, max: number): string {
   if (text.length <= max) return text;
-  const end = /[\ud800-\udbff]/.test(text[max - 1] ?? "") ? max - 1 : max;
-  return `${text.slice(0, end)}\n… (${text.length - end} more characters)`;
+  const head = headOf(text, max);
+  return `${head}\n… (${text.length - head.length} more characters)`;
 }

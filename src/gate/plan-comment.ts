@@ -2,9 +2,9 @@
 
 import { type Proposal, shortDigest } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
-import { evidenceTable, provenBy, tamperList } from "./evidence.ts";
+import { evidenceTable, FULL_ROOM, provenBy, type Room, SHORT_ROOM, tamperList } from "./evidence.ts";
 import { formatMarker } from "./marker.ts";
-import { cellCode, code, cut, fenced, oneLine, quoted } from "./neutralise.ts";
+import { BREAK, cellCode, code, type Fenced, fenced, oneLine, quoted } from "./neutralise.ts";
 
 export interface TraceFacts {
   readonly turns: number;
@@ -28,7 +28,7 @@ export interface PlanFacts {
   readonly diff: string;
   /** Code of tests the agent wrote that prove the fix, by path. */
   readonly newTests: readonly { readonly path: string; readonly diff: string }[];
-  /** Ready sentences of the app (protected files, invisible characters, weaker sandbox …). */
+  /** Sentences of the app (protected files, invisible characters, weaker sandbox …); may quote others, so they are neutralised here. */
   readonly warnings: readonly string[];
   readonly leftOut: readonly { readonly path: string; readonly reason: string }[];
   readonly trace: TraceFacts;
@@ -36,11 +36,41 @@ export interface PlanFacts {
   readonly seq: number;
 }
 
-/** GitHub refuses bodies over 65,536 characters; the parts below add up to less than this. */
-const LIMITS = {
-  full: { diff: 30_000, explanation: 6_000, tests: 8_000, files: 100, leftOut: 20 },
-  short: { diff: 3_000, explanation: 1_500, tests: 1_000, files: 30, leftOut: 5 },
-} as const;
+/** GitHub refuses bodies over 65,536 characters. */
+export const MAX_BODY = 65_000;
+
+interface PlanLimits {
+  readonly diff: number;
+  readonly explanation: number;
+  readonly tests: number;
+  readonly files: number;
+  readonly leftOut: number;
+  readonly warning: number;
+  readonly room: Room;
+}
+
+const LIMITS: Readonly<Record<"full" | "short", PlanLimits>> = {
+  full: {
+    diff: 30_000,
+    explanation: 6_000,
+    tests: 8_000,
+    files: 100,
+    leftOut: 20,
+    warning: 500,
+    room: FULL_ROOM,
+  },
+  short: {
+    diff: 3_000,
+    explanation: 1_500,
+    tests: 1_000,
+    files: 30,
+    leftOut: 5,
+    warning: 200,
+    room: SHORT_ROOM,
+  },
+};
+/** What stays free for the diff at least; else the other parts are shortened. */
+const LEAST_DIFF = 2_000;
 
 export interface RenderedPlan {
   readonly body: string;
@@ -49,28 +79,44 @@ export interface RenderedPlan {
 }
 
 /** Renders the plan; `short` is the second try for a server that refused the full one. */
-export function renderPlan(facts: PlanFacts, size: keyof typeof LIMITS): RenderedPlan {
-  const limits = LIMITS[size];
+export function renderPlan(facts: PlanFacts, size: "full" | "short"): RenderedPlan {
+  const diffMax = LIMITS[size].diff;
+  const full = size === "full" ? within(facts, LIMITS.full, diffMax) : null;
+  return full ?? within(facts, LIMITS.short, diffMax) ?? render(facts, LIMITS.short, LEAST_DIFF);
+}
+
+/** Null when the parts besides the diff leave it too little room. */
+function within(facts: PlanFacts, limits: PlanLimits, diffMax: number): RenderedPlan | null {
+  const room = MAX_BODY - render(facts, limits, 0).body.length;
+  return room < LEAST_DIFF ? null : render(facts, limits, Math.min(diffMax, room));
+}
+
+function render(facts: PlanFacts, limits: PlanLimits, diffMax: number): RenderedPlan {
+  const diff = fenced(facts.diff, "diff", diffMax);
+  return { body: assemble(facts, limits, diff), diffShown: diff.whole };
+}
+
+function assemble(facts: PlanFacts, limits: PlanLimits, diff: Fenced): string {
   const { proposal, verdict } = facts;
-  const diffShown = facts.diff.length <= limits.diff;
-  const body = [
+  const parts = [
     formatMarker({ runId: proposal.runId, kind: "plan", seq: facts.seq, forComment: null }),
     `## ${headline(verdict)}`,
     verdictSentence(verdict),
-    warningBlock(facts.warnings, verdict),
-    `### What will change\n\n**${oneLine(proposal.title, 120)}**`,
+    warningBlock(facts.warnings, verdict, limits),
+    // The title was neutralised when it was made; its breaks are ours.
+    `### What will change\n\n**${oneLine(proposal.title.replaceAll(BREAK, ""), 120)}**`,
     facts.explanation.trim() === ""
       ? null
-      : `The agent's own words:\n\n${quoted(cut(facts.explanation, limits.explanation))}`,
+      : `The agent's own words:\n\n${quoted(facts.explanation, limits.explanation)}`,
     testBlock(facts, limits.tests),
     fileTable(proposal, limits.files),
-    diffBlock(facts.diff, limits.diff, diffShown),
-    `### Evidence\n\n${evidenceTable(verdict.evidence)}`,
+    diffBlock(diff),
+    `### Evidence\n\n${evidenceTable(verdict.evidence, limits.room)}`,
     leftOutBlock(facts.leftOut, limits.leftOut),
     traceBlock(facts),
-    answerBlock(facts, diffShown),
+    answerBlock(facts, diff.whole),
   ];
-  return { body: body.filter((part) => part !== null && part !== "").join("\n\n"), diffShown };
+  return parts.filter((part) => part !== null && part !== "").join("\n\n");
 }
 
 function headline(verdict: Verdict): string {
@@ -102,18 +148,26 @@ export function verdictSentence(verdict: Verdict): string {
   }
 }
 
-function warningBlock(warnings: readonly string[], verdict: Verdict): string | null {
-  const tampering = tamperList(verdict.evidence.tampering);
-  const lines = [...tampering, ...warnings.map((warning) => `- ${warning}`)];
+function warningBlock(warnings: readonly string[], verdict: Verdict, limits: PlanLimits): string | null {
+  const { names } = limits.room;
+  const lines = [
+    ...tamperList(verdict.evidence.tampering, limits.room),
+    ...warnings.slice(0, names).map((warning) => `- ${oneLine(warning, limits.warning)}`),
+  ];
+  if (warnings.length > names) lines.push(`- and ${warnings.length - names} more warnings`);
   return lines.length === 0 ? null : `> [!WARNING]\n${lines.map((line) => `> ${line}`).join("\n")}`;
 }
 
+/** The code of proving tests: as many as fit with a readable part each, the rest counted. */
 function testBlock(facts: PlanFacts, max: number): string | null {
-  if (facts.newTests.length === 0) return null;
-  const blocks = facts.newTests.map(
-    (test) =>
-      `Test written by the agent, in ${code(test.path)}:\n\n${fenced(cut(test.diff, Math.floor(max / facts.newTests.length)), "diff")}`,
+  const shown = facts.newTests.slice(0, 4);
+  if (shown.length === 0) return null;
+  const each = Math.floor(max / shown.length);
+  const blocks = shown.map(
+    (test) => `Test written by the agent, in ${code(test.path)}:\n\n${fenced(test.diff, "diff", each).block}`,
   );
+  const more = facts.newTests.length - shown.length;
+  if (more > 0) blocks.push(`… and ${more} more test files written by the agent; they are in the diff.`);
   return blocks.join("\n\n");
 }
 
@@ -129,16 +183,16 @@ export function fileTable(proposal: Proposal, max: number): string {
   return ["| file | | lines |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
-function diffBlock(diff: string, max: number, shown: boolean): string {
-  const title = shown ? "The whole diff" : "The first part of the diff (it does not fit as a whole)";
-  return `<details><summary>${title}</summary>\n\n${fenced(shown ? diff : cut(diff, max), "diff")}\n\n</details>`;
+function diffBlock(diff: Fenced): string {
+  const title = diff.whole ? "The whole diff" : "The first part of the diff (it does not fit as a whole)";
+  return `<details><summary>${title}</summary>\n\n${diff.block}\n\n</details>`;
 }
 
 function leftOutBlock(leftOut: PlanFacts["leftOut"], max: number): string | null {
   if (leftOut.length === 0) return null;
   const lines = leftOut
     .slice(0, max)
-    .map((entry) => `- ${cellCode(entry.path, 120)}: ${oneLine(entry.reason, 120)}`);
+    .map((entry) => `- ${code(entry.path, 120)}: ${oneLine(entry.reason, 120)}`);
   if (leftOut.length > max) lines.push(`- … and ${leftOut.length - max} more`);
   return `<details><summary>Left out of the change (${leftOut.length})</summary>\n\n${lines.join("\n")}\n\n</details>`;
 }
@@ -147,23 +201,29 @@ function traceBlock(facts: PlanFacts): string {
   return `### How it went\n\n${traceLine(facts.trace)}\n\nTrace: ${code(facts.tracePlace)}`;
 }
 
+/** A model may call tools by any name it makes up. */
+const MAX_TOOLS = 20;
+
 /** Turns, tool calls by kind, tokens, cost, time, retries and the stop, as facts by code. */
 export function traceLine(trace: TraceFacts): string {
-  const calls = Object.entries(trace.toolCalls)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+  const kinds = Object.entries(trace.toolCalls).sort(([a], [b]) => (a < b ? -1 : 1));
+  const calls = kinds
+    .slice(0, MAX_TOOLS)
     .map(
       ([name, count]) =>
-        `${code(name)} ${count.ok + count.errors}${count.errors > 0 ? ` (${count.errors} failed)` : ""}`,
+        `${code(name, 40)} ${count.ok + count.errors}${count.errors > 0 ? ` (${count.errors} failed)` : ""}`,
     );
+  if (kinds.length > MAX_TOOLS) calls.push(`${kinds.length - MAX_TOOLS} more tools`);
   const tokens =
     trace.inputTokens === null
       ? "tokens unknown"
       : `${trace.inputTokens} tokens in${trace.cachedTokens ? ` (${trace.cachedTokens} cached)` : ""}, ${trace.outputTokens ?? 0} out`;
   const cost =
     trace.costUsd === null ? "cost unknown (no price for this model)" : `$${trace.costUsd.toFixed(4)}`;
-  const retries = trace.retries === 0 ? "" : ` · ${trace.retries} retries`;
+  const retries =
+    trace.retries === 0 ? "" : ` · ${trace.retries} ${trace.retries === 1 ? "retry" : "retries"}`;
   const tools = calls.length === 0 ? "no tool calls" : calls.join(", ");
-  return `${trace.turns} turns · ${tools} · ${tokens} · ${cost} · ${Math.round(trace.wallMs / 1000)} s${retries} · stopped: ${trace.stop.replaceAll("_", " ")}`;
+  return `${trace.turns} ${trace.turns === 1 ? "turn" : "turns"} · ${tools} · ${tokens} · ${cost} · ${Math.round(trace.wallMs / 1000)} s${retries} · stopped: ${oneLine(trace.stop.replaceAll("_", " "), 60)}`;
 }
 
 function answerBlock(facts: PlanFacts, diffShown: boolean): string {

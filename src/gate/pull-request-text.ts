@@ -2,8 +2,8 @@
 
 import { shortDigest } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
-import { evidenceTable, provenBy, tamperList } from "./evidence.ts";
-import { cut, neutralise, oneLine } from "./neutralise.ts";
+import { evidenceTable, FULL_ROOM, provenBy, SHORT_ROOM, tamperList } from "./evidence.ts";
+import { contained, cut, neutralise, oneLine, visible } from "./neutralise.ts";
 
 const MAX_TITLE = 72;
 
@@ -32,25 +32,41 @@ export interface BodyFacts {
   readonly template: string | null;
 }
 
+const FULL = { text: 6_000, room: FULL_ROOM };
+const SHORT = { text: 1_200, room: SHORT_ROOM };
+/** Under GitHub's 65,536 even if it counted bytes, with room for the footer: an approved body cannot be shortened later. */
+const MAX_BYTES = 63_000;
+
 /** The body that is digested and approved. `Fixes #n` is the one working reference in it. */
 export function pullRequestBody(facts: BodyFacts): string {
+  const full = bodyOf(facts, FULL);
+  return Buffer.byteLength(full, "utf8") <= MAX_BYTES ? full : bodyOf(facts, SHORT);
+}
+
+function bodyOf(facts: BodyFacts, limits: typeof FULL): string {
+  const { verdict, template } = facts;
+  const explanation = visible(facts.explanation).trim();
   const parts = [
-    warningOnTop(facts.verdict),
+    warningOnTop(verdict, limits),
     `Fixes #${facts.issue}`,
     "## What and why",
-    facts.explanation === "" ? "The agent gave no explanation." : neutralise(cut(facts.explanation, 8_000)),
+    explanation === "" ? "The agent gave no explanation." : neutralise(cut(explanation, limits.text)),
     "## Evidence",
-    facts.verdict.class === "proven" ? provenBy(facts.verdict.by) : null,
-    evidenceTable(facts.verdict.evidence),
-    facts.template === null || facts.template.trim() === ""
-      ? null
-      : `<details><summary>Pull request template</summary>\n\n${cut(facts.template.replaceAll("</details>", ""), 8_000)}\n\n</details>`,
+    verdict.class === "proven" ? provenBy(verdict.by) : null,
+    evidenceTable(verdict.evidence, limits.room),
+    template === null || template.trim() === "" ? null : templateBlock(template, limits.text),
   ];
   return parts.filter((part) => part !== null).join("\n\n");
 }
 
-function warningOnTop(verdict: Verdict): string | null {
-  const tampering = tamperList(verdict.evidence.tampering).map((line) => `> ${line}`);
+/** The repository's own words from the base commit; they keep their looks, but can't reach out of the fold. */
+function templateBlock(template: string, max: number): string {
+  const text = cut(contained(template).trim(), max);
+  return `<details><summary>Pull request template</summary>\n\n${text}\n\n</details>`;
+}
+
+function warningOnTop(verdict: Verdict, limits: typeof FULL): string | null {
+  const tampering = tamperList(verdict.evidence.tampering, limits.room).map((line) => `> ${line}`);
   if (verdict.class === "proven")
     return tampering.length === 0 ? null : `> [!WARNING]\n${tampering.join("\n")}`;
   const sentence =

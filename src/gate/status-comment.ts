@@ -5,9 +5,9 @@ import { shortDigest } from "#src/run/proposal.ts";
 import type { FailureCode, Run } from "#src/run/run.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import { howItEnded } from "./decide.ts";
-import { evidenceTable } from "./evidence.ts";
+import { evidenceTable, FULL_ROOM, SHORT_ROOM } from "./evidence.ts";
 import { formatMarker } from "./marker.ts";
-import { code, cut, fenced, oneLine, quoted } from "./neutralise.ts";
+import { code, fenced, oneLine, quoted } from "./neutralise.ts";
 import { type TraceFacts, traceLine, verdictSentence } from "./plan-comment.ts";
 
 export interface StatusFacts {
@@ -123,18 +123,29 @@ export interface ResultFacts {
 
 /** The one comment of a run that ends without a pull request: what was tried, what is missing, what it cost. */
 export function renderResult(facts: ResultFacts, size: "full" | "short"): string {
-  const diffMax = size === "full" ? 20_000 : 2_000;
+  const limits = size === "full" ? RESULT_FULL : RESULT_SHORT;
+  const diff =
+    facts.diff === null || facts.diff === "" ? null : fenced(facts.diff, "diff", limits.diff).block;
+  return assembleResult(facts, limits, diff);
+}
+
+const RESULT_FULL = { diff: 20_000, explanation: 3_000, message: 1_500, room: FULL_ROOM };
+const RESULT_SHORT = { diff: 2_000, explanation: 800, message: 800, room: SHORT_ROOM };
+
+function assembleResult(facts: ResultFacts, limits: typeof RESULT_FULL, diff: string | null): string {
   const parts = [
     formatMarker({ runId: facts.runId, kind: "answer", seq: facts.seq, forComment: null }),
     `## No pull request: ${failureTitle(facts.code)}`,
-    oneLine(facts.message, 1_500),
-    facts.explanation === "" ? null : `The agent's own words:\n\n${quoted(cut(facts.explanation, 3_000))}`,
+    oneLine(facts.message, limits.message),
+    facts.explanation === ""
+      ? null
+      : `The agent's own words:\n\n${quoted(facts.explanation, limits.explanation)}`,
     facts.verdict === null
       ? null
-      : `${verdictSentence(facts.verdict)}\n\n${evidenceTable(facts.verdict.evidence)}`,
-    facts.diff === null || facts.diff === ""
+      : `${verdictSentence(facts.verdict)}\n\n${evidenceTable(facts.verdict.evidence, limits.room)}`,
+    diff === null
       ? null
-      : `<details><summary>What was tried (kept, not published)</summary>\n\n${fenced(cut(facts.diff, diffMax), "diff")}\n\n</details>`,
+      : `<details><summary>What was tried (kept, not published)</summary>\n\n${diff}\n\n</details>`,
     facts.trace === null ? null : traceLine(facts.trace),
     `Trace: ${code(facts.tracePlace)}. Nothing was written to the repository. \`/retry\` starts a new run.`,
   ];

@@ -38,7 +38,8 @@ const COMMANDS: readonly (readonly [string, Command])[] = [
 ];
 
 for (const [body, command] of COMMANDS)
-  test(`a command: ${JSON.stringify(body).slice(0, 60)}`, () => assert.deepEqual(parseCommand(body), command));
+  test(`a command: ${JSON.stringify(body).slice(0, 60)}`, () =>
+    assert.deepEqual(parseCommand(body), command));
 
 const NONE: readonly (readonly [string, string])[] = [
   ["a quote", "> /approve"],
@@ -183,15 +184,23 @@ test("F03: no text that is not one of the forms is ever an effective command", (
 });
 
 test("a valid command with one character put in, taken out or changed is never another effective command", () => {
-  const valid = fc.constantFrom(...COMMANDS.filter(([, command]) => isEffective(command)).map(([body]) => body));
+  const valid = fc.constantFrom(
+    ...COMMANDS.filter(([, command]) => isEffective(command)).map(([body]) => body),
+  );
   fc.assert(
-    fc.property(valid, fc.nat(), fc.string({ unit: "grapheme", maxLength: 1 }), fc.nat(1), (body, pick, char, cut) => {
-      const at = pick % (body.length + 1);
-      const mutated = body.slice(0, at) + char + body.slice(at + cut);
-      check(mutated);
-      const [before, after] = [parseCommand(body), parseCommand(mutated)];
-      if (isEffective(before) && isEffective(after)) assert.equal(after?.verb, before?.verb);
-    }),
+    fc.property(
+      valid,
+      fc.nat(),
+      fc.string({ unit: "grapheme", maxLength: 1 }),
+      fc.nat(1),
+      (body, pick, char, cut) => {
+        const at = pick % (body.length + 1);
+        const mutated = body.slice(0, at) + char + body.slice(at + cut);
+        check(mutated);
+        const [before, after] = [parseCommand(body), parseCommand(mutated)];
+        if (isEffective(before) && isEffective(after)) assert.equal(after?.verb, before?.verb);
+      },
+    ),
     RUNS,
   );
 });

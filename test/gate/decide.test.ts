@@ -184,7 +184,11 @@ test("H03: an approval written before the newest plan is stale, even with the ri
 });
 
 test("H03: another digest is stale, and the answer gives the line to copy", () => {
-  const wrong = [`${SHORT.slice(0, 11)}${SHORT[11] === "0" ? "1" : "0"}`, DIGEST.slice(1, 13), `${DIGEST.slice(0, 63)}g`];
+  const wrong = [
+    `${SHORT.slice(0, 11)}${SHORT[11] === "0" ? "1" : "0"}`,
+    DIGEST.slice(1, 13),
+    `${DIGEST.slice(0, 63)}g`,
+  ];
   for (const digest of wrong)
     assert.match(
       refusal({ command: { verb: "approve", digest, unverified: false } }),
@@ -215,7 +219,10 @@ test("an unproven plan needs the word unverified, and the refusal gives the line
   const run = runIn("awaiting_approval", plan);
   const short = shortDigest(plan.digest);
   assert.match(refusal({ run }), new RegExp(`not proven.*/approve ${short} unverified`));
-  assert.match(refusal({ run, command: { verb: "approve", digest: short, unverified: false } }), /not proven/);
+  assert.match(
+    refusal({ run, command: { verb: "approve", digest: short, unverified: false } }),
+    /not proven/,
+  );
   for (const digest of [null, short])
     assert.deepEqual(decide({ run, command: { verb: "approve", digest, unverified: true } }), {
       act: "approve",

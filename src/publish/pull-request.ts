@@ -12,11 +12,9 @@ export async function publishPullRequest(
 ): Promise<Result<Published, PublishFailure>> {
   const commit = await ensureBranch(request);
   if (!commit.ok) return commit;
-  const pull = await ensurePullRequest(request, commit.value);
-  if (!pull.ok) {
-    await withdrawBranch(request, commit.value);
-    return pull;
-  }
+  const opened = await ensurePullRequest(request, commit.value);
+  const pull = opened.ok ? opened : await withdraw(request, commit.value, opened.error);
+  if (!pull.ok) return pull;
   await addLabels(request, pull.value);
   const { number: pullRequest, url } = pull.value;
   return ok({ pullRequest, url, branch: request.branch, commitSha: commit.value });
@@ -40,6 +38,7 @@ async function ensureBranch(request: PublishRequest): Promise<Result<string, Pub
     if (made.ok) return completeBranch(request, commit.value);
     const standing = await standingBranch(request);
     if (standing.ok && standing.value !== null) return completeBranch(request, standing.value);
+    if (!standing.ok && standing.error.code === "publish_refused") return standing;
     if (!isPassing(made.error) || attempt === TRIES) return err(explain(made.error, "create the branch"));
     await request.pause(attempt);
   }
@@ -120,46 +119,63 @@ async function ensurePullRequest(
   commitSha: string,
 ): Promise<Result<PullRequest, PublishFailure>> {
   const { github, journal, proposal, branch } = request;
+  const { title, targetBranch: base } = proposal;
   const look = () => again(request, () => github.pullRequestOf(branch), "look for the pull request");
-  const complete = async (pull: PullRequest): Promise<Result<PullRequest, PublishFailure>> => {
-    await journal.complete("pull-request", { id: String(pull.number), url: pull.url });
-    return ok(pull);
-  };
   const known = journal.done("pull-request");
   if (known !== null)
     return ok({ number: Number(known.id), url: known.url ?? "", state: "open", headSha: commitSha });
   if (journal.intended("pull-request")) {
     const standing = await look();
     if (!standing.ok) return standing;
-    if (standing.value !== null) return complete(standing.value);
+    if (standing.value !== null) return completePullRequest(request, standing.value);
   }
   await journal.intend("pull-request");
+  let { draft } = proposal;
   for (let attempt = 1; ; attempt++) {
-    const { title, draft, targetBranch: base } = proposal;
-    // Draft pull requests are not to be had on every plan; GitHub says so with a 422, and a plain one is opened instead.
-    const asDraft = draft && attempt < TRIES;
-    const made = await github.createPullRequest({
-      title,
-      body: request.body,
-      head: branch,
-      base,
-      draft: asDraft,
-    });
-    if (made.ok) return complete(made.value);
+    const made = await github.createPullRequest({ title, body: request.body, head: branch, base, draft });
+    if (made.ok) return completePullRequest(request, made.value);
     const standing = await look();
-    if (standing.ok && standing.value !== null) return complete(standing.value);
-    const draftRefused = asDraft && made.error.code === "invalid" && /draft/i.test(made.error.message);
-    if (draftRefused) attempt = TRIES - 1;
+    if (standing.ok && standing.value !== null) return completePullRequest(request, standing.value);
+    if (draft && isDraftRefusal(made.error)) draft = false;
     else if (!isPassing(made.error) || attempt >= TRIES)
       return err(explain(made.error, "open the pull request"));
     else await request.pause(attempt);
   }
 }
 
-/** After a refused pull request our branch would be litter; it goes only while its head is still the commit we made. */
-async function withdrawBranch(request: PublishRequest, commitSha: string): Promise<void> {
-  const head = await request.github.branchSha(request.branch);
-  if (head.ok && head.value === commitSha) await request.github.deleteBranch(request.branch);
+async function completePullRequest(
+  request: PublishRequest,
+  pull: PullRequest,
+): Promise<Result<PullRequest, PublishFailure>> {
+  await request.journal.complete("pull-request", { id: String(pull.number), url: pull.url });
+  return ok(pull);
+}
+
+/** Draft pull requests are not to be had on every plan; GitHub says so with a 422, and a plain one is opened instead. */
+function isDraftRefusal(failure: GitHubFailure): boolean {
+  return failure.code === "invalid" && /draft/i.test(failure.message);
+}
+
+/**
+ * After a refused pull request our branch would be litter. It goes only while its head is still the commit we made and no
+ * pull request stands on it; when GitHub does not say, it stays, since deleting it would close that pull request.
+ */
+async function withdraw(
+  request: PublishRequest,
+  commitSha: string,
+  failure: PublishFailure,
+): Promise<Result<PullRequest, PublishFailure>> {
+  const { github, branch } = request;
+  const standing = await github.pullRequestOf(branch);
+  if (standing.ok && standing.value !== null) return completePullRequest(request, standing.value);
+  const head = standing.ok ? await github.branchSha(branch) : standing;
+  const ours = head.ok && head.value === commitSha;
+  const gone = ours ? (await github.deleteBranch(branch)).ok : head.ok;
+  if (gone) return err(failure);
+  return err({
+    ...failure,
+    message: `${failure.message} The branch ${branch} may have been left behind; delete it if there is no pull request on it.`,
+  });
 }
 
 async function addLabels(request: PublishRequest, pull: PullRequest): Promise<void> {
@@ -197,7 +213,7 @@ function explain(failure: GitHubFailure, what: string): PublishFailure {
     case "unauthorized":
       return {
         code: "permission",
-        message: `GitHub did not let the app ${what}: ${failure.message}. Grant the app contents and pull requests write access (and accept the new permissions), then say /retry.`,
+        message: `GitHub did not let the app ${what}: ${failure.message}. Grant the app ${neededFor(failure)} write access (and accept the new permissions), then say /retry.`,
       };
     case "invalid":
     case "conflict":
@@ -214,4 +230,11 @@ function explain(failure: GitHubFailure, what: string): PublishFailure {
         message: `GitHub did not answer the attempt to ${what} after ${TRIES} tries: ${failure.message}. Say /retry later.`,
       };
   }
+}
+
+/** Workflow files need a permission of their own, which GitHub names in its refusal (FAULTS F12). */
+function neededFor(failure: GitHubFailure): string {
+  return /workflow/i.test(failure.message)
+    ? "workflows, contents and pull requests"
+    : "contents and pull requests";
 }

@@ -2,9 +2,8 @@
 
 import type { TraceFacts } from "#src/gate/plan-comment.ts";
 import type { Spent, ToolTally } from "#src/harness/agent.ts";
-import type { HarnessEvent } from "#src/harness/events.ts";
-import type { Reply } from "#src/model/model.ts";
-import type { TraceOf } from "#src/trace/trace.ts";
+import type { HarnessEvent, Purpose } from "#src/harness/events.ts";
+import type { Trace, TraceOf, TracePlace } from "#src/trace/trace.ts";
 import { asJson, type RunContext } from "./run-context.ts";
 import type { Solved } from "./steps/solve.ts";
 
@@ -22,12 +21,15 @@ export function createAgentObserver(
     context.progress.setTrace(facts);
   };
   return (event) => {
-    traceEvent(context, event);
+    traceEvent(context.trace, event, { step: "solve", turn: event.turn });
     switch (event.type) {
       case "retry":
         return update({ retries: facts.retries + 1 });
       case "reply":
         return update(afterReply(facts, event));
+      case "nested":
+        if (event.event.type === "reply") update({ ...afterReply(facts, event.event), turns: facts.turns });
+        return;
       case "result": {
         const before = tallies[event.name] ?? { ok: 0, errors: 0 };
         const failed = event.status === "error" ? 1 : 0;
@@ -72,13 +74,15 @@ function afterReply(facts: TraceFacts, event: Extract<HarnessEvent, { type: "rep
   };
 }
 
-function traceEvent(context: RunContext, event: HarnessEvent): void {
-  const place = { step: "solve", turn: event.turn };
-  const { trace } = context;
+function traceEvent(trace: Trace, event: HarnessEvent, place: TracePlace): void {
   switch (event.type) {
     case "request": {
       const { messages, estimatedInputTokens, prefixStability: prefixStable } = event;
-      trace.emit("model_request", { messages, estimatedInputTokens, prefixStable }, place);
+      trace.emit(
+        "model_request",
+        { ...purposeOf(event), messages, estimatedInputTokens, prefixStable },
+        place,
+      );
       break;
     }
     case "retry": {
@@ -87,24 +91,35 @@ function traceEvent(context: RunContext, event: HarnessEvent): void {
       break;
     }
     case "reply":
-      trace.emit("model_reply", { ...tracedReply(event.reply), costUsd: event.costUsd, ms: event.ms }, place);
+      trace.emit("model_reply", tracedReply(event), place);
       break;
     case "failed":
-      trace.emit("model_failed", { code: event.failure.code, message: event.failure.message }, place);
+      trace.emit(
+        "model_failed",
+        { code: event.failure.code, message: event.failure.message, ms: event.ms },
+        place,
+      );
       break;
     case "call":
       trace.emit("tool_call", { id: event.id, name: event.name, arguments: event.arguments }, place);
       break;
     case "result": {
-      const { id, name, status, text, ms } = event;
-      trace.emit("tool_result", { id, name, status, chars: text.length, text, ms }, place);
+      const { id, name, status, text, ms, wrote } = event;
+      trace.emit("tool_result", { id, name, status, chars: text.length, text, ms, wrote }, place);
       break;
     }
     case "notice":
-      trace.emit("notice", { text: event.text }, place);
+      trace.emit("notice", { text: event.text, kind: event.kind }, place);
       break;
     case "stop":
       trace.emit("stop", { status: event.status, message: event.message, turns: event.turn }, place);
+      break;
+    case "stubbed":
+    case "compacted":
+      trace.emit("context", contextChange(event), place);
+      break;
+    case "nested":
+      traceEvent(trace, event.event, { ...place, parent: event.callId });
       break;
     default:
       // Text and reasoning arrive again, whole, with the reply.
@@ -112,17 +127,44 @@ function traceEvent(context: RunContext, event: HarnessEvent): void {
   }
 }
 
-type TracedReply = Pick<TraceOf<"model_reply">, "finish" | "content" | "calls" | "usage" | "extra">;
+function purposeOf({ purpose }: { readonly purpose: Purpose }): { readonly purpose?: "note" } {
+  return purpose === "note" ? { purpose } : {};
+}
+
+function contextChange(event: Extract<HarnessEvent, { type: "stubbed" | "compacted" }>): TraceOf<"context"> {
+  const { before: tokensBefore, after: tokensAfter } = event.tokens;
+  if (event.type === "stubbed")
+    return { action: "stubbed", tokensBefore, tokensAfter, results: event.results };
+  const { reason, keptTurns, noteBy, note, messages } = event;
+  return {
+    action: "compacted",
+    tokensBefore,
+    tokensAfter,
+    reason,
+    messagesBefore: messages.before,
+    messagesAfter: messages.after,
+    keptTurns,
+    noteBy,
+    note,
+  };
+}
+
+type TracedReply = TraceOf<"model_reply">;
 
 /** With the provider's own fields, so that the trace can be replayed. */
-function tracedReply(reply: Reply): TracedReply {
+function tracedReply(event: Extract<HarnessEvent, { type: "reply" }>): TracedReply {
+  const { reply, costUsd, estimated, ms } = event;
   const { finish, content, usage, extra } = reply;
   const calls = asJson(reply.calls) as unknown as TracedReply["calls"];
   return {
+    ...purposeOf(event),
     finish,
     content,
     calls,
     usage,
+    costUsd,
+    estimated,
+    ms,
     ...(extra === undefined ? {} : { extra: asJson(extra) as NonNullable<TracedReply["extra"]> }),
   };
 }

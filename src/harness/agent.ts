@@ -3,7 +3,9 @@
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
 import type { Message, Model } from "#src/model/model.ts";
+import type { ContextPolicy } from "./context-policy.ts";
 import type { HarnessEvent } from "./events.ts";
+import type { Tokenizer } from "./tokenizer.ts";
 import type { Tool } from "./tool.ts";
 
 /** Why the loop ended. `internal` is a defect of ours (an invalid transcript, a checkpoint that could not be written). */
@@ -36,7 +38,7 @@ export interface Price {
 
 /** What a run has used so far, over all its rounds. */
 export interface Spent {
-  /** Model replies received. */
+  /** Replies of the model, those of sub-agents and hand-over notes left out; all the sums below count them too. */
   readonly turns: number;
   /** Input tokens of all requests, those served from the provider's cache included. */
   readonly inputTokens: number;
@@ -86,6 +88,10 @@ export interface AgentRequest {
   readonly spent: Spent;
   /** Null: no price known. */
   readonly price: Price | null;
+  /** When the transcript is cleared and compacted; left out: by the size of the window. */
+  readonly context?: ContextPolicy;
+  /** Left out: tokens are counted by characters alone. */
+  readonly tokenizer?: Tokenizer;
   readonly clock: Clock;
   readonly ids: Ids;
   /** Abort it with a reason that reads after "stopped:", e.g. `cancelled by octocat`. */
@@ -93,13 +99,25 @@ export interface AgentRequest {
   observe(event: HarnessEvent): void;
   /** What maintainers asked for since the last call; taken after every turn and given to the model as a message. */
   instructions?(): readonly string[];
-  /** Called after every turn, before the next request; a rejection ends the loop as `internal`. */
-  checkpoint(state: { readonly messages: readonly Message[]; readonly spent: Spent }): Promise<void>;
+  /** Called after every turn and every compaction, before the next request; a rejection ends the loop as `internal`. */
+  checkpoint(state: AgentState): Promise<void>;
 }
 
 export interface ToolTally {
   readonly ok: number;
   readonly errors: number;
+}
+
+/**
+ * Where a run stands, as far as it goes on from it. Which notices were given, the to-do list and the newest turns' prints
+ * are read from the messages (`resume.ts`), so that they cannot contradict them.
+ */
+export interface AgentState {
+  /** A valid transcript at rest; unchanged messages are the same objects as in the state before. */
+  readonly messages: readonly Message[];
+  readonly spent: Spent;
+  /** Paths that tools wrote in this round, sorted. */
+  readonly dirty: readonly string[];
 }
 
 export interface AgentEnd extends Stop {

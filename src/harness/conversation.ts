@@ -5,16 +5,19 @@ import { abortReason } from "./abort.ts";
 import {
   type AgentEnd,
   type AgentRequest,
+  type AgentState,
   NOTHING_SPENT,
   type Spent,
   type Stop,
   type ToolTally,
 } from "./agent.ts";
+import { type ContextPolicy, policyFor } from "./context-policy.ts";
 import type { Answered } from "./dispatch.ts";
 import type { NoticeKind } from "./events.ts";
-import { NO_TURNS, type Progress } from "./progress.ts";
+import { createPrefixWatch, type PrefixWatch } from "./prefix.ts";
+import { type Progress, progressOf } from "./progress.ts";
 import { type CapFacts, NO_STREAKS, type Streaks } from "./stop.ts";
-import { createMeter, type Meter } from "./tokens.ts";
+import { addSpent, createMeter, type Meter } from "./tokens.ts";
 import { toolSpec } from "./tool-calls.ts";
 import { appendUser, openCalls, seal } from "./transcript.ts";
 
@@ -22,6 +25,7 @@ export interface Conversation {
   readonly request: AgentRequest;
   readonly specs: readonly ToolSpec[];
   readonly meter: Meter;
+  readonly prefix: PrefixWatch;
   /** Aborted by a cancel or by the wall clock. */
   readonly signal: AbortSignal;
   readonly startedAt: number;
@@ -29,15 +33,20 @@ export interface Conversation {
   spent: Spent;
   streaks: Streaks;
   progress: Progress;
+  /** Becomes tighter when the provider refuses what it allows. */
+  context: ContextPolicy;
+  /** True while the transcript should be smaller and cannot be made so. */
+  full: boolean;
+  /** Paths that tools wrote. */
+  dirty: ReadonlySet<string>;
   tally: ReadonlyMap<string, ToolTally>;
   retries: number;
-  /** The last request as text, for prefix stability. */
-  lastSent: string | null;
   /** Stops the wall clock. */
   close(): void;
 }
 
-const INTERRUPTED = "interrupted by a restart";
+/** Why calls that a crash left open have no result. */
+export const INTERRUPTED = "interrupted by a restart";
 
 function opening(request: AgentRequest): readonly Message[] {
   const prior = openCalls(request.prior).length > 0 ? seal(request.prior, INTERRUPTED) : request.prior;
@@ -48,22 +57,29 @@ function opening(request: AgentRequest): readonly Message[] {
 
 export function openConversation(request: AgentRequest): Conversation {
   const wallClock = new AbortController();
-  const left = Math.max(0, request.limits.wallClockMs - request.spent.ms);
+  const { limits } = request;
+  const left = Math.max(0, limits.wallClockMs - request.spent.ms);
   const close = request.clock.timer(left, () => wallClock.abort("the time limit was reached"));
   const specs = request.tools.map(toolSpec);
+  const meter = createMeter(specs, request.tokenizer);
+  const messages = opening(request);
+  const room = limits.contextTokens - limits.maxOutputTokens - meter.overhead(messages);
   return {
     request,
     specs,
-    meter: createMeter(specs),
+    meter,
+    prefix: createPrefixWatch(),
     signal: AbortSignal.any([request.signal, wallClock.signal]),
     startedAt: request.clock.now(),
-    messages: opening(request),
+    messages,
     spent: { ...NOTHING_SPENT, ...request.spent },
     streaks: NO_STREAKS,
-    progress: NO_TURNS,
+    progress: progressOf(messages),
+    context: request.context ?? policyFor(Math.max(0, room)),
+    full: false,
+    dirty: new Set(),
     tally: new Map(),
     retries: 0,
-    lastSent: null,
     close,
   };
 }
@@ -75,7 +91,13 @@ export function spentSoFar(talk: Conversation): Spent {
 
 export function capFacts(talk: Conversation): CapFacts {
   const { limits, price } = talk.request;
-  return { limits, price, spent: spentSoFar(talk), nextInputTokens: talk.meter.estimate(talk.messages) };
+  return {
+    limits,
+    price,
+    spent: spentSoFar(talk),
+    nextInputTokens: talk.meter.estimate(talk.messages),
+    full: talk.full,
+  };
 }
 
 /** Cancelled or out of time, told apart by which signal fired; a person's cancel comes first. */
@@ -92,11 +114,24 @@ export function addNotice(talk: Conversation, kind: NoticeKind, text: string): v
   talk.request.observe({ type: "notice", turn: talk.spent.turns, kind, text });
 }
 
+/** Takes in one answered call: its tally, the paths it wrote, and what it used of the run's budget itself. */
 export function countCall(talk: Conversation, { call, result }: Answered): void {
   const before = talk.tally.get(call.name) ?? { ok: 0, errors: 0 };
   const after =
     result.status === "ok" ? { ...before, ok: before.ok + 1 } : { ...before, errors: before.errors + 1 };
   talk.tally = new Map(talk.tally).set(call.name, after);
+  if (result.wrote !== undefined) talk.dirty = new Set([...talk.dirty, ...result.wrote]);
+  if (result.spent !== undefined) talk.spent = addSpent(talk.spent, { ...result.spent, turns: 0, ms: 0 });
+}
+
+/** Hands the state to whoever keeps it. */
+export async function checkpoint(talk: Conversation): Promise<void> {
+  const state: AgentState = {
+    messages: talk.messages,
+    spent: spentSoFar(talk),
+    dirty: [...talk.dirty].sort(),
+  };
+  await talk.request.checkpoint(state);
 }
 
 /** Seals the transcript, tells the observer, and sums up. */

@@ -6,7 +6,7 @@ import { messageOf } from "#src/base/result.ts";
 import type { ToolCall } from "#src/model/model.ts";
 import { abortReason, watchAbort } from "./abort.ts";
 import { clip } from "./clip.ts";
-import type { ToolResult } from "./tool.ts";
+import type { CallPlace, ToolResult } from "./tool.ts";
 import type { Entry } from "./tool-calls.ts";
 
 /** Read-only calls that run at the same time. */
@@ -26,6 +26,8 @@ export interface DispatchContext {
   readonly clock: Clock;
   /** Characters each result may hold. */
   readonly resultChars: number;
+  /** Where calls stand in their run, for tools that want to know. */
+  placeOf?(call: ToolCall): CallPlace;
   onCall(call: ToolCall): void;
   onResult(answered: Answered): void;
 }
@@ -36,9 +38,10 @@ function failure(text: string): ToolResult {
   return { status: "error", text };
 }
 
-async function runTool(entry: Running, signal: AbortSignal): Promise<ToolResult> {
+async function runTool(entry: Running, { signal, placeOf }: DispatchContext): Promise<ToolResult> {
   try {
-    return await entry.tool.run(entry.args, { signal });
+    const place = placeOf?.(entry.call);
+    return await entry.tool.run(entry.args, { signal, ...(place === undefined ? {} : { place }) });
   } catch (error) {
     if (signal.aborted) return failure(`${abortReason(signal)}: this call was stopped.`);
     return failure(`${entry.call.name} itself failed: ${headOf(messageOf(error), 500)}. Try another way.`);
@@ -50,7 +53,7 @@ async function runUntilCancelled(entry: Running, context: DispatchContext): Prom
   const { signal, clock } = context;
   if (signal.aborted) return failure(`${abortReason(signal)}: this call did not run.`);
   using watch = watchAbort(signal);
-  const running = runTool(entry, signal);
+  const running = runTool(entry, context);
   const first = await Promise.race([running, watch.aborted]);
   if (first !== "aborted") return first;
   const { promise: graceOver, resolve } = Promise.withResolvers<ToolResult>();

@@ -1,6 +1,5 @@
 /** The user messages the harness adds by itself, and the sentences of its own stops. */
 
-import type { Message } from "#src/model/model.ts";
 import type { NoticeKind } from "./events.ts";
 import type { Circle } from "./progress.ts";
 
@@ -18,9 +17,10 @@ const CIRCLES: Record<Circle, string> = {
   same_error: "the same error came three times from different arguments",
 };
 
-/** Whether such a notice stands in the transcript, so that it is given once even over a restart. */
-export function wasTold(messages: readonly Message[], kind: NoticeKind): boolean {
-  return messages.some((message) => message.role === "user" && message.content.startsWith(OPENINGS[kind]));
+/** The kind of notice a user message is; null: somebody else wrote it. */
+export function noticeKindOf(text: string): NoticeKind | null {
+  const kinds = Object.keys(OPENINGS) as NoticeKind[];
+  return kinds.find((kind) => text.startsWith(OPENINGS[kind])) ?? null;
 }
 
 export function wrapUpNotice(used: string): string {

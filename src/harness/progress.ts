@@ -1,7 +1,15 @@
 /** Notices when the model goes round in circles: turns are fingerprinted, and their last few compared. */
 
 import { canonicalJson, sha256 } from "#src/base/canonical-json.ts";
-import type { Answered } from "./dispatch.ts";
+import type { Message, ToolCall } from "#src/model/model.ts";
+import { toldBy } from "./hand-over.ts";
+import { isStub } from "./stub.ts";
+
+/** A call and what it was answered with. */
+export interface Answer {
+  readonly call: ToolCall;
+  readonly result: { readonly status: "ok" | "error"; readonly text: string };
+}
 
 /** Turns that must be the same, or fail the same way, before the model is told. */
 const REPEATS = 3;
@@ -19,18 +27,19 @@ function withoutDurations(text: string): string {
 }
 
 /** An error's kind: its first line without numbers and quoted parts. */
-function errorKind(answered: Answered): string {
+function errorKind(answered: Answer): string {
   const line = answered.result.text.split("\n", 1)[0] ?? "";
   return `${answered.call.name}: ${line.replace(/[`"'][^`"']*[`"']|\d+/g, "…")}`;
 }
 
 /** The fingerprint of one turn's calls and results. */
-export function printTurn(answers: readonly Answered[]): TurnPrint {
+export function printTurn(answers: readonly Answer[]): TurnPrint {
   const whole = answers.map(({ call, result }) => [
     call.name,
     call.malformed ?? call.arguments,
     result.status,
-    withoutDurations(result.text),
+    // What a cleared result said is not known any more, so that it is like no other.
+    isStub(result.text) ? call.id : withoutDurations(result.text),
   ]);
   const failed = answers.length > 0 && answers.every(({ result }) => result.status === "error");
   return {
@@ -60,7 +69,29 @@ export interface Progress {
   readonly toldAt: number | null;
 }
 
-export const NO_TURNS: Progress = { turns: [], toldAt: null };
+/** Older turns can form no circle with a new one. */
+const MOST_TURNS = 50;
+
+/** The progress so far, read from a transcript, so that a circle is noticed across rounds and restarts. */
+export function progressOf(messages: readonly Message[]): Progress {
+  const turns: TurnPrint[] = [];
+  let toldAt: number | null = null;
+  for (const [at, message] of messages.entries()) {
+    if (message.role === "assistant" && message.calls.length > 0)
+      turns.push(printTurn(answersTo(message.calls, messages.slice(at + 1, at + 1 + message.calls.length))));
+    if (message.role === "user" && toldBy(message.content).includes("no_progress")) toldAt ??= turns.length;
+  }
+  const forgotten = Math.max(0, turns.length - MOST_TURNS);
+  return { turns: turns.slice(forgotten), toldAt: toldAt === null ? null : toldAt - forgotten };
+}
+
+function answersTo(calls: readonly ToolCall[], results: readonly Message[]): readonly Answer[] {
+  return calls.flatMap((call, at): readonly Answer[] => {
+    const result = results[at];
+    if (result?.role !== "tool") return [];
+    return [{ call, result: { status: result.failed ? "error" : "ok", text: result.content } }];
+  });
+}
 
 export type ProgressVerdict =
   | { readonly kind: "fine" }
@@ -72,7 +103,7 @@ export type ProgressVerdict =
  * its repeated error gets as many tries again, since it may be correcting itself with other arguments.
  */
 export function advance(progress: Progress, turn: TurnPrint): readonly [Progress, ProgressVerdict] {
-  const turns = [...progress.turns, turn].slice(-50);
+  const turns = [...progress.turns, turn].slice(-MOST_TURNS);
   const forgotten = progress.turns.length + 1 - turns.length;
   const toldAt = progress.toldAt === null ? null : progress.toldAt - forgotten;
   const circle = findCircle(turns);

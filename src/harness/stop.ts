@@ -18,13 +18,15 @@ export interface CapFacts {
   /** Input tokens the next request would have. */
   readonly nextInputTokens: number;
   readonly price: Price | null;
+  /** True when the transcript should be smaller and cannot be made so. */
+  readonly full: boolean;
 }
 
 interface Gauge {
   readonly status: Extract<Stop["status"], `${string}_cap` | "wall_clock" | "context_full">;
   /** True when the next request must not be sent. */
   readonly reached: boolean;
-  /** Share of the cap used, 0 to 1 and beyond. */
+  /** Share of the cap used once the next request is paid for, 0 to 1 and beyond. */
   readonly used: number;
   /** Reads after "reached" and "used", e.g. `40 of 50 turns`. */
   readonly words: string;
@@ -43,7 +45,7 @@ function costGauge({ limits, spent, nextInputTokens, price }: CapFacts): Gauge[]
     {
       status: "cost_cap",
       reached: spent.costUsd + nextUsd > limits.costUsd,
-      used: spent.costUsd / limits.costUsd,
+      used: (spent.costUsd + nextUsd) / limits.costUsd,
       words: `$${spent.costUsd.toFixed(4)} of $${limits.costUsd.toFixed(2)}, where the next request may cost up to $${nextUsd.toFixed(4)}`,
     },
   ];
@@ -70,7 +72,7 @@ function gauges(facts: CapFacts): Gauge[] {
     {
       status: "token_cap",
       reached: tokens + nextInputTokens > limits.totalTokens,
-      used: tokens / limits.totalTokens,
+      used: (tokens + nextInputTokens) / limits.totalTokens,
       words: `${tokens} of ${limits.totalTokens} tokens, where the next request has about ${nextInputTokens}`,
     },
     {
@@ -88,9 +90,23 @@ export function capReached(facts: CapFacts): Stop | null {
   return gauge ? { status: gauge.status, message: `The limit was reached: ${gauge.words}.` } : null;
 }
 
-/** What has been used to 80 % or more, in words for the model; null while nothing has. */
+/** What has been used to 80 % or more, in words for the model; null while nothing has. A window that fills up is made room in, so that it counts only once that fails. */
 export function nearCap(facts: CapFacts): string | null {
-  return gauges(facts).find((candidate) => candidate.used >= WRAP_UP_SHARE)?.words ?? null;
+  const gauge = gauges(facts).find(
+    ({ status, used }) => used >= WRAP_UP_SHARE && (status !== "context_full" || facts.full),
+  );
+  return gauge?.words ?? null;
+}
+
+/** Input tokens from which some cap forbids the next request: the number its size need be known against. */
+export function inputAllowed({ limits, spent, price }: Omit<CapFacts, "nextInputTokens" | "full">): number {
+  const window = limits.contextTokens - limits.maxOutputTokens;
+  const tokens = limits.totalTokens - spent.inputTokens - spent.outputTokens;
+  if (price === null || price.inputUsd <= 0 || limits.costUsd === null || spent.costUsd === null)
+    return Math.min(window, tokens);
+  const outputUsd = costOf({ inputTokens: 0, cachedTokens: 0, outputTokens: limits.maxOutputTokens }, price);
+  const usd = limits.costUsd - spent.costUsd - (outputUsd ?? 0);
+  return Math.min(window, tokens, (usd / price.inputUsd) * 1_000_000);
 }
 
 /** How many replies in a row, the newest included, were cut off or empty. */

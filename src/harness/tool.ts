@@ -1,9 +1,20 @@
 /** The tool port: what the loop knows of a tool, and what a tool answers. */
 
 import type { z } from "zod";
+import type { Spent } from "./agent.ts";
+
+/** Where a call stands in its run. */
+export interface CallPlace {
+  readonly callId: string;
+  readonly turn: number;
+  /** What the run has used up to now. */
+  spent(): Spent;
+}
 
 export interface ToolContext {
   readonly signal: AbortSignal;
+  /** Left out when a tool is called outside a run. */
+  readonly place?: CallPlace;
 }
 
 export interface ToolResult {
@@ -12,6 +23,8 @@ export interface ToolResult {
   readonly text: string;
   /** Paths this call wrote, from the repository root. */
   readonly wrote?: readonly string[];
+  /** What the call used of the run's budget, for tools that ask a model. */
+  readonly spent?: Spent;
 }
 
 export interface Tool<Args = unknown> {

@@ -164,14 +164,16 @@ export function appendReply(
 /** Appends results, in the order the calls were asked. Throws when one answers no open call: a defect, never a model's doing. */
 export function appendResults(
   messages: readonly Message[],
-  results: readonly { readonly callId: string; readonly text: string }[],
+  results: readonly { readonly callId: string; readonly text: string; readonly failed?: boolean }[],
 ): readonly Message[] {
   const open = openCalls(messages);
   const stray = results.find((result) => !open.some((call) => call.id === result.callId));
   if (stray !== undefined) throw new Error(`no open call ${stray.callId}`);
   const answers = open.flatMap((call): Message[] => {
     const result = results.find((candidate) => candidate.callId === call.id);
-    return result ? [{ role: "tool", callId: call.id, name: call.name, content: result.text }] : [];
+    if (result === undefined) return [];
+    const failed = result.failed === true ? ({ failed: true } as const) : {};
+    return [{ role: "tool", callId: call.id, name: call.name, content: result.text, ...failed }];
   });
   return [...messages, ...answers];
 }
@@ -188,6 +190,7 @@ export function seal(messages: readonly Message[], reason: string): readonly Mes
     messages,
     openCalls(messages).map((call) => ({
       callId: call.id,
+      failed: true,
       text: `${reason}: this call has no result; it may or may not have had effects.`,
     })),
   );

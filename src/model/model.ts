@@ -23,7 +23,14 @@ export type Message =
       /** Provider fields of the message (e.g. `reasoning_content`), replayed unchanged to the same provider. */
       readonly extra?: Readonly<Record<string, unknown>>;
     }
-  | { readonly role: "tool"; readonly callId: string; readonly name: string; readonly content: string };
+  | {
+      readonly role: "tool";
+      readonly callId: string;
+      readonly name: string;
+      readonly content: string;
+      /** Set when the call failed; adapters whose wire has a place for it may send it. */
+      readonly failed?: true;
+    };
 
 export interface ToolSpec {
   readonly name: string;

@@ -76,6 +76,8 @@ export interface TraceData {
     readonly task?: string | undefined;
   };
   readonly model_request: {
+    /** `note`: a hand-over note was asked for, not a turn. Left out: a turn. */
+    readonly purpose?: "note" | undefined;
     /** Number of messages in the transcript sent. */
     readonly messages: number;
     /** Common prefix with the previous request divided by the previous request's length, 0 to 1; null for the first. */
@@ -94,6 +96,8 @@ export interface TraceData {
     readonly reason: string;
   };
   readonly model_reply: {
+    /** As in `model_request`; a reply that is a note counts in tokens and cost, not as a turn. */
+    readonly purpose?: "note" | undefined;
     readonly finish: Reply["finish"];
     readonly content: string;
     readonly calls: readonly TracedCall[];
@@ -121,6 +125,24 @@ export interface TraceData {
     readonly ms: number;
     /** Paths the call wrote. */
     readonly wrote?: readonly string[] | undefined;
+  };
+  /** The transcript was made smaller; tokens leave out system prompt and tools. */
+  readonly context: {
+    /** `stubbed`: old results were cleared in place; `compacted`: turns went, or what is kept was cut. */
+    readonly action: "stubbed" | "compacted";
+    readonly tokensBefore: number;
+    readonly tokensAfter: number;
+    /** Results cleared. */
+    readonly results?: number | undefined;
+    /** `trigger`: the policy's limit; `window`: the next request would not fit; `overflow`: the provider refused it. */
+    readonly reason?: "trigger" | "window" | "overflow" | undefined;
+    readonly messagesBefore?: number | undefined;
+    readonly messagesAfter?: number | undefined;
+    readonly keptTurns?: number | undefined;
+    /** Null: no turn went, so that there is no note. */
+    readonly noteBy?: "model" | "code" | null | undefined;
+    /** The message that stands for the turns that went. */
+    readonly note?: string | undefined;
   };
   /** A message that the harness itself added to the transcript. */
   readonly notice: { readonly text: string; readonly kind?: string | undefined };

@@ -8,7 +8,7 @@ import type { Redactor } from "#src/base/redact.ts";
 import { messageOf } from "#src/base/result.ts";
 import { appendFile } from "./append-file.ts";
 import { parseLine } from "./parse-line.ts";
-import { TRACE_SCHEMA, type Trace, type TraceEvent } from "./trace.ts";
+import { TRACE_SCHEMA, type Trace, type TracePlace, type TraceType } from "./trace.ts";
 
 export interface OpenTraceOptions {
   /** The directory of all traces, absolute; made (0700) when missing. */
@@ -36,11 +36,11 @@ export function openTrace({ dir, runId, clock, redactor, log }: OpenTraceOptions
   let reported = false;
   let closed = false;
 
-  const write = (event: Pick<TraceEvent, "step" | "turn" | "type"> & { readonly data: object }) => {
+  const write = (type: TraceType, { step, turn, parent }: TracePlace, payload: object) => {
     const at = isoTime(clock.now());
-    const { step, turn, type } = event;
-    const data = redacted(event.data, redactor);
-    file.append((n) => JSON.stringify({ v: TRACE_SCHEMA, run: runId, n, at, step, turn, type, data }));
+    const data = redacted(payload, redactor);
+    const place = { step: step ?? null, turn: turn ?? null, ...(parent === undefined ? {} : { parent }) };
+    file.append((n) => JSON.stringify({ v: TRACE_SCHEMA, run: runId, n, at, ...place, type, data }));
   };
 
   return {
@@ -50,10 +50,10 @@ export function openTrace({ dir, runId, clock, redactor, log }: OpenTraceOptions
       try {
         if (lost > 0) {
           const text = `${lost} lines before this one could not be written`;
-          write({ type: "warning", step: null, turn: null, data: { text } });
+          write("warning", {}, { text });
           lost = 0;
         }
-        write({ type, step: place.step ?? null, turn: place.turn ?? null, data });
+        write(type, place, data);
       } catch (error) {
         lost++;
         if (!reported)

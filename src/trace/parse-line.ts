@@ -15,7 +15,7 @@ const UNREADABLE: ParsedLine = { kind: "unreadable" };
 export function parseLine(line: string): ParsedLine {
   const value = parsed(line);
   if (typeof value !== "object" || value === null) return UNREADABLE;
-  const { v, run, n, at, step, turn, type, data } = value as Record<string, unknown>;
+  const { v, run, n, at, step, turn, parent, type, data } = value as Record<string, unknown>;
   if (typeof v === "number" && v !== TRACE_SCHEMA) return { kind: "other_version", version: v };
   const whole =
     v === TRACE_SCHEMA &&
@@ -25,6 +25,7 @@ export function parseLine(line: string): ParsedLine {
     !Number.isNaN(Date.parse(at)) &&
     (step === null || typeof step === "string") &&
     (turn === null || typeof turn === "number") &&
+    (parent === undefined || typeof parent === "string") &&
     typeof type === "string" &&
     typeof data === "object" &&
     data !== null &&

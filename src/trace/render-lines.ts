@@ -157,9 +157,10 @@ const RENDER: { readonly [type in TraceType]: Render } = {
     const stable = numberField(data, "prefixStable");
     const about = tokens === null ? "" : `, about ${count(tokens)} tokens`;
     const kept = stable === null ? "" : `, ${Math.round(stable * 100)} % of the previous request kept`;
+    const asked = textField(data, "purpose") === "note" ? "asked the model for a note" : "asked the model";
     return [
       line(
-        oneLine(`asked the model: ${numberField(data, "messages") ?? "?"} messages${about}${kept}`, width),
+        oneLine(`${asked}: ${numberField(data, "messages") ?? "?"} messages${about}${kept}`, width),
         "quiet",
       ),
     ];
@@ -206,6 +207,21 @@ const RENDER: { readonly [type in TraceType]: Render } = {
       line(oneLine(head, limits.width), ok ? "good" : "bad"),
       ...inset(wrote, "plain"),
       ...inset(firstLines(textField(data, "text"), limits.lines, limits.width)),
+    ];
+  },
+  context: (data, { lines, width }) => {
+    const tokens = (name: string) => count(numberField(data, name) ?? 0);
+    const cleared = numberField(data, "results");
+    const by = textField(data, "noteBy");
+    const facts = [
+      ...(cleared === null ? [] : [`${count(cleared)} results`]),
+      ...(textField(data, "reason") === "" ? [] : [textField(data, "reason")]),
+      ...(by === "" ? [] : [`note by ${by}`]),
+    ];
+    const head = `context ${textField(data, "action")}: ${tokens("tokensBefore")} → ${tokens("tokensAfter")} tokens`;
+    return [
+      line(oneLine(`${head} (${facts.join(", ")})`, width)),
+      ...inset(firstLines(textField(data, "note"), lines, width)),
     ];
   },
   notice: (data, { width }) => [line(oneLine(`told the model: ${textField(data, "text")}`, width))],

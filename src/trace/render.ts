@@ -66,11 +66,13 @@ function story(events: readonly TraceEvent[], limits: LineLimits, paint: Paint):
   const out: string[] = [];
   let turn: number | null = null;
   let streamed: string[] = [];
+  let nested = "";
   const put = (time: string, { text, tone, inset }: Line) =>
-    out.push(`${inset ? `${TIME_COLUMN}  ` : time}${paint(text, tone)}`);
+    out.push(`${inset ? `${TIME_COLUMN}  ` : time}${nested}${paint(text, tone)}`);
 
   for (const event of events) {
     const time = `${paint(oneLine(event.at.slice(11, 19), 8), "quiet")} `;
+    nested = event.parent === undefined ? "" : paint(NESTED, "quiet");
     if (event.turn !== null && event.turn !== turn) {
       turn = event.turn;
       out.push("", paint(`── turn ${turn} ──`, "strong"));
@@ -85,6 +87,9 @@ function story(events: readonly TraceEvent[], limits: LineLimits, paint: Paint):
   }
   return out;
 }
+
+/** Stands before what happened in a sub-agent. */
+const NESTED = "┆ ";
 
 /** What ends a streaming reply without completing it; what had been said until then is worth a line. */
 const CUTS_OFF: ReadonlySet<string> = new Set(["model_retry", "model_failed", "run_ended"]);

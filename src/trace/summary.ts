@@ -10,9 +10,9 @@ export interface ToolTally {
 }
 
 export interface TraceSummary {
-  /** Replies of the model. */
+  /** Replies of the model, those of sub-agents and hand-over notes left out; tokens, cost and time count them too. */
   readonly turns: number;
-  /** By tool name, in order of first use. */
+  /** By tool name, in order of first use; calls of sub-agents left out. */
   readonly toolCalls: Readonly<Record<string, ToolTally>>;
   readonly tokens: {
     readonly input: number;
@@ -42,10 +42,12 @@ type Tokens = TraceSummary["tokens"];
 export function summarise(events: readonly TraceEvent[], price?: Price | null): TraceSummary {
   const replies = events.filter((event) => event.type === "model_reply");
   const recorded = price === undefined ? recordedPrice(events) : price;
-  const stop = events.findLast((event) => event.type === "stop");
+  const own = events.filter((event) => event.parent === undefined);
+  const stop = own.findLast((event) => event.type === "stop");
   return {
-    turns: replies.length,
-    toolCalls: tallyCalls(events),
+    turns: own.filter((event) => event.type === "model_reply" && textField(event.data, "purpose") === "")
+      .length,
+    toolCalls: tallyCalls(own),
     tokens: sumTokens(replies),
     costUsd: sumCost(replies.map((reply) => costOf(reply, recorded, price !== undefined))),
     wallMs: wallMs(events),

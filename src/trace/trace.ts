@@ -16,6 +16,8 @@ export interface TraceEvent {
   readonly step: string | null;
   /** Turn of the agent loop, from 1; null outside it. */
   readonly turn: number | null;
+  /** Id of the `delegate` call in whose sub-agent it happened; `turn` is the turn of that call. Missing outside of one. */
+  readonly parent?: string;
   readonly type: TraceType;
   /** `TraceData` of the type as written; a reader of a file checks what it uses. */
   readonly data: { readonly [key: string]: Json | undefined };
@@ -29,6 +31,7 @@ export type TraceOf<T extends TraceType> = TraceData[T];
 export interface TracePlace {
   readonly step?: string | undefined;
   readonly turn?: number | undefined;
+  readonly parent?: string | undefined;
 }
 
 export interface Trace {

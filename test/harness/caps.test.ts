@@ -23,15 +23,10 @@ const caps: readonly (readonly [StopStatus, PlaySetup, Partial<Reply["usage"]>])
   ["turn_cap", { limits: { turns: 5 } }, {}],
   ["token_cap", { limits: { totalTokens: 50_000 } }, { inputTokens: 9_000, outputTokens: 1_000 }],
   ["cost_cap", { limits: { costUsd: 1 }, price: PRICE }, { inputTokens: 10_000, outputTokens: 1_000 }],
-  ["context_full", { limits: { contextTokens: 20_000 } }, { inputTokens: 15_000 }],
 ];
 for (const [status, setup, usage] of caps)
   test(`the loop stops as ${status} before the request that would cross it, told once at 80 %`, async () => {
-    const grow =
-      status === "context_full"
-        ? [working({ inputTokens: 9_000 }), working(usage), working({ inputTokens: 19_500 })]
-        : [working(usage)];
-    const { end, events } = await playAgent(grow, setup);
+    const { end, events } = await playAgent([working(usage)], setup);
     assert.equal(end.status, status);
     assert.deepEqual(checkTranscript(end.messages), []);
     const notices = events.filter((event) => event.type === "notice");
@@ -43,6 +38,20 @@ for (const [status, setup, usage] of caps)
     assert.ok(end.spent.turns <= limits.turns);
     if (limits.costUsd !== null) assert.ok((end.spent.costUsd ?? 0) <= limits.costUsd);
   });
+
+test("the window counts as a cap once nothing can be cleared any more: told at 80 %, context_full when full", async () => {
+  const large = (chars: number) => reply("", call("write", { value: `${++n}`.padEnd(chars, "x") }));
+  const { end, events } = await playAgent([large(2_000), large(12_000)], {
+    task: "x".repeat(43_000),
+    limits: { contextTokens: 20_000 },
+  });
+  assert.equal(end.status, "context_full");
+  assert.deepEqual(
+    events.flatMap((event) => (event.type === "notice" ? [event.kind] : [])),
+    ["wrap_up"],
+  );
+  assert.deepEqual(checkTranscript(end.messages), []);
+});
 
 test("a finished answer beats the cap it crosses", async () => {
   const last = { ...reply("done"), usage: { inputTokens: 90_000, cachedTokens: 0, outputTokens: 900 } };
@@ -91,7 +100,7 @@ test("what earlier rounds spent counts, and the wrap-up is not repeated in a lat
 });
 
 test("caps are judged on spending, the next request and, for cost, the largest reply", () => {
-  const facts = { limits: LIMITS, spent: NOTHING_SPENT, nextInputTokens: 1_000, price: PRICE };
+  const facts = { limits: LIMITS, spent: NOTHING_SPENT, nextInputTokens: 1_000, price: PRICE, full: false };
   assert.equal(capReached(facts), null);
   assert.equal(nearCap(facts), null);
   // 1,000 in at $10 and 1,000 out at $100 a million are $0.11.

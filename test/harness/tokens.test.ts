@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NOTHING_SPENT } from "#src/harness/agent.ts";
-import { prefixStability, serialise } from "#src/harness/prefix.ts";
-import { addReply, costOf, countUsage, createMeter, estimateTokens } from "#src/harness/tokens.ts";
+import { createPrefixWatch } from "#src/harness/prefix.ts";
+import { addRequest, costOf, countUsage, createMeter, estimateTokens } from "#src/harness/tokens.ts";
 import type { Message } from "#src/model/model.ts";
 
 const user = (content: string): Message => ({ role: "user", content });
@@ -27,15 +27,24 @@ test("cost counts cached and uncached input apart; an unknown price stays unknow
   const counted = countUsage({ inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 100_000 }, 0, 0);
   const cost = costOf(counted, { inputUsd: 10, cachedUsd: 1, outputUsd: 100 });
   assert.equal(cost, 6 + 0.4 + 10);
-  const spent = addReply(NOTHING_SPENT, counted, cost);
+  const spent = addRequest(NOTHING_SPENT, counted, cost);
   assert.equal(spent.costUsd, 16.4);
-  assert.equal(addReply(addReply(spent, counted, null), counted, cost).costUsd, null);
+  assert.equal(addRequest(addRequest(spent, counted, null), counted, cost).costUsd, null);
 });
 
 test("prefix stability is the shared start over the previous length", () => {
-  const before = serialise([], [user("a"), user("b")]);
-  assert.equal(prefixStability(null, before), null);
-  assert.equal(prefixStability(before, serialise([], [user("a"), user("b"), user("c")])), 1);
-  const rewritten = prefixStability(before, serialise([], [user("z"), user("b")])) ?? 1;
+  const watch = createPrefixWatch();
+  const before = [user("a"), user("b")];
+  assert.equal(watch.stability({ tools: [], messages: before }), null);
+  watch.note({ tools: [], messages: before });
+  assert.equal(watch.stability({ tools: [], messages: [...before, user("c")] }), 1);
+  assert.equal(
+    watch.stability({ tools: [], messages: structuredClone(before) }),
+    1,
+    "by content, not by object",
+  );
+  const rewritten = watch.stability({ tools: [], messages: [user("z"), user("b")] }) ?? 1;
   assert.ok(rewritten > 0 && rewritten < 0.7);
+  const shorter = watch.stability({ tools: [], messages: [user("a")] }) ?? 1;
+  assert.ok(shorter > 0.4 && shorter < 0.6);
 });

@@ -68,6 +68,7 @@ suite("the story", () => {
       "npm test in .",
       "prompt of 2,345 characters, abababababab",
       "model failed: rate_limited: 429 slow down",
+      "context compacted: 105,010 → 36,900 tokens (trigger, note by model)",
       "told the model: You have used 80 % of your turns.",
       "stopped after 50 turns: turn_cap: 50 turns were used.",
       "patch of 2 files, 1 left out",

@@ -15,6 +15,7 @@ import { githubConversation } from "#src/fix/github-conversation.ts";
 import type { GitHubApp } from "#src/github/github.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import { createEmbeddedQueue } from "#src/queue/embedded.ts";
+import { type DataLock, lockDataDir } from "#src/store/data-lock.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
 import { createWorker, type Worker } from "#src/worker/worker.ts";
 import { createPorts, openSandbox, type PlaceParts, type PortParts } from "./ports.ts";
@@ -22,6 +23,8 @@ import { createPorts, openSandbox, type PlaceParts, type PortParts } from "./por
 /** Commands and publishing never wait behind long work. */
 const DESK_CONCURRENCY = 4;
 const STOP_MS = 7_000;
+/** A predecessor needs up to ten seconds to stop. */
+const TAKE_OVER_MS = 12_000;
 
 export interface ApplicationOptions {
   readonly config: Config;
@@ -44,6 +47,16 @@ export interface Application {
 
 /** Opens store, sandbox and server. Rejects with a sentence that says what to do when one of them cannot be had. */
 export async function startApplication(options: ApplicationOptions): Promise<Application> {
+  const lock = await lockDataDir(options.config.server.dataDir, options.clock ?? systemClock, TAKE_OVER_MS);
+  try {
+    return await assemble(options, lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Application> {
   const { config, log, redactor } = options;
   const clock = options.clock ?? systemClock;
   const ids = options.ids ?? systemIds;
@@ -104,6 +117,7 @@ export async function startApplication(options: ApplicationOptions): Promise<App
     // Neither waits for ever: what a stopped worker leaves is taken up at the next start, a lost reaction is only a reaction.
     await Promise.all([background.settled(STOP_MS), worker?.stop(STOP_MS)]);
     await store.close();
+    lock.release();
   };
   return { server, handlers, begin, stop };
 }

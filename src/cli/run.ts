@@ -13,6 +13,7 @@ import { loadEnv, processEnvironment } from "#src/config/environment.ts";
 import { DIFF_BLOB } from "#src/fix/steps/collect.ts";
 import { createEmbeddedQueue } from "#src/queue/embedded.ts";
 import type { RunRequest } from "#src/run/run.ts";
+import { lockDataDir } from "#src/store/data-lock.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
 import type { Store } from "#src/store/store.ts";
 import { createWorker } from "#src/worker/worker.ts";
@@ -69,6 +70,7 @@ async function work(config: Config, request: RunRequest, output: string): Promis
     toStandardError,
   );
   const shared = { config: local, env, clock: systemClock, ids: systemIds, log };
+  const lock = await lockDataDir(dataDir, systemClock, 0);
   const sandbox = await openSandbox({ ...shared, home: homedir() });
   const store = openSqliteStore({ path: join(dataDir, "state.db"), clock: systemClock });
   const queue = createEmbeddedQueue({ concurrency: { work: 1, desk: 1 }, clock: systemClock, log });
@@ -95,6 +97,7 @@ async function work(config: Config, request: RunRequest, output: string): Promis
     await endRun(store, request.runId);
     await ports.workspaces.remove(request.runId, false);
     await store.close();
+    lock.release();
   }
 }
 

@@ -35,6 +35,8 @@ export function renderStatus(facts: StatusFacts): string {
   const parts = [
     formatMarker({ runId: run.request.runId, kind: "status", seq: 1, forComment: null }),
     `**agent-fix** · run \`${run.request.runId}\` · ${stateSentence(facts.run, facts.queuePosition)}`,
+    // Here too, since the comment that tells more may be what GitHub did not take.
+    run.state === "failed" ? oneLine(run.message, 300) : null,
     facts.steps.map((step) => `${MARKS[step.state]} ${step.name}`).join(" · "),
     facts.trace === null ? null : traceLine(facts.trace),
     facts.priceUnknown ? "No price is known for this model, so tokens are capped instead of dollars." : null,

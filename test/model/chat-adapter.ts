@@ -1,4 +1,4 @@
-/** The chat adapter as the tests set it up: a clock moved by hand or one that does not wait, repeatable ids, no log. */
+/** The adapters as the tests set them up: a clock moved by hand or one that does not wait, repeatable ids, no log. */
 
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
@@ -32,8 +32,9 @@ export function impatientClock(): Clock & { readonly waits: readonly number[] } 
   };
 }
 
-export function chatAdapter(baseUrl: string, options: Partial<ProviderOptions> = {}): Model {
-  return createOpenAiChat({
+/** Options of any adapter; `options` replaces what a test cares about. */
+export function providerOptions(baseUrl: string, options: Partial<ProviderOptions> = {}): ProviderOptions {
+  return {
     baseUrl,
     apiKey: "key-for-tests-only",
     modelId: "test-model",
@@ -42,5 +43,9 @@ export function chatAdapter(baseUrl: string, options: Partial<ProviderOptions> =
     redactor: createRedactor(),
     log: silentLog,
     ...options,
-  });
+  };
+}
+
+export function chatAdapter(baseUrl: string, options: Partial<ProviderOptions> = {}): Model {
+  return createOpenAiChat(providerOptions(baseUrl, options));
 }

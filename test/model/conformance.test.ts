@@ -2,11 +2,17 @@
 
 import { type ModelServer, startModelServer } from "#src/demo/model-server.ts";
 import { settleArguments } from "#src/model/call-arguments.ts";
+import { fencedCall } from "#src/model/fenced-calls.ts";
 import { createReplay } from "#src/model/replay.ts";
-import { createScripted, type ScriptedTurn } from "#src/model/scripted.ts";
-import { callDelta, delta, startWireServer, type WireExchange } from "#test/support/wire-server.ts";
-import { chatAdapter } from "./chat-adapter.ts";
+import { createScripted, type ScriptedCall, type ScriptedTurn } from "#src/model/scripted.ts";
+import { createTextProtocol } from "#src/model/text-protocol.ts";
+import { startWireServer, type WireHandler } from "#test/support/wire-server.ts";
+import { chatAdapter, countingIds } from "./chat-adapter.ts";
 import { modelConformance } from "./conformance.ts";
+import { ANTHROPIC_WIRE } from "./wires/anthropic-wire.ts";
+import { CHAT_WIRE } from "./wires/chat-wire.ts";
+import { RESPONSES_WIRE } from "./wires/responses-wire.ts";
+import type { Wire, WireCall } from "./wires/wire.ts";
 
 const ONE_TRY = { tries: 1, firstDelayMs: 1, maxDelayMs: 1 };
 const FINISH = { complete: undefined, truncated: "length", refused: "content_filter" } as const;
@@ -35,16 +41,29 @@ modelConformance({
   },
 });
 
-modelConformance({
-  name: "openai-chat over bytes",
-  play: async (turns) => {
-    const server = await startWireServer(
-      ...turns.map((turn) => (exchange: WireExchange) => write(exchange, turn)),
-    );
-    const close = async () => server[Symbol.asyncDispose]();
-    return { model: chatAdapter(server.url, { retry: ONE_TRY }), close };
-  },
-});
+for (const wire of [CHAT_WIRE, RESPONSES_WIRE, ANTHROPIC_WIRE]) {
+  modelConformance({
+    name: `${wire.name} over bytes`,
+    play: async (turns) => {
+      const server = await startWireServer(...turns.map((turn) => writing(wire, turn)));
+      const close = async () => server[Symbol.asyncDispose]();
+      return { model: wire.adapter(server.url, { retry: ONE_TRY }), close };
+    },
+  });
+  modelConformance({
+    name: `tools in text over ${wire.name}`,
+    play: async (turns) => {
+      const server = await startWireServer(...turns.map((turn) => writing(wire, inText(turn))));
+      const close = async () => server[Symbol.asyncDispose]();
+      const native = wire.adapter(server.url, { retry: ONE_TRY });
+      return { model: createTextProtocol(native, countingIds()), close };
+    },
+    exempt: {
+      "arguments that are no JSON object are marked and can be sent back":
+        "the block as a whole is broken then, which test/model/text-protocol.test.ts shows",
+    },
+  });
+}
 
 function recorded(turn: ScriptedTurn) {
   const calls = (turn.calls ?? []).map(({ name, args }, at) => ({
@@ -66,20 +85,25 @@ function served({ text, calls, finish = "complete", failure, hang }: ScriptedTur
   };
 }
 
-/** Small pieces, every index 0, ids only once: the least helpful way that is still readable. */
-async function write(exchange: WireExchange, turn: ScriptedTurn): Promise<void> {
+/** The turn's events one by one; a failure as the provider words it. */
+function writing(wire: Wire, turn: ScriptedTurn): WireHandler {
   const { text = "", calls = [], finish = "complete", failure, hang } = turn;
   if (failure !== undefined)
-    return exchange.answer(failure.status ?? 500, { error: { message: failure.message } });
-  exchange.open();
-  await exchange.events(...[...text].map((content) => delta({ content })));
-  for (const [at, { id = `call_${at}`, name, args }] of calls.entries()) {
-    await exchange.events(callDelta({ index: 0, id, function: { name, arguments: "" } }));
-    const written = typeof args === "string" ? args : JSON.stringify(args);
-    for (const piece of written)
-      await exchange.events(callDelta({ index: 0, function: { arguments: piece } }));
-  }
-  if (hang === true) return;
-  await exchange.events(delta({}, FINISH[finish] ?? "stop"));
-  exchange.end("data: [DONE]\n\n");
+    return (exchange) => exchange.answer(failure.status ?? 500, { error: { message: failure.message } });
+  const { content, ending } = wire.events({ text, calls: calls.map(wireCall), finish });
+  return async (exchange) => {
+    exchange.open();
+    for (const event of hang === true ? content : [...content, ...ending]) await exchange.write(event);
+    if (hang !== true) exchange.end();
+  };
+}
+
+function wireCall({ id, name, args }: ScriptedCall, at: number): WireCall {
+  return { id: id ?? `call_${at}`, name, args: typeof args === "string" ? args : JSON.stringify(args) };
+}
+
+/** The calls as a model without native ones writes them. */
+function inText({ text = "", calls = [], ...turn }: ScriptedTurn): ScriptedTurn {
+  const blocks = calls.map((call, at) => fencedCall(call.name, wireCall(call, at).args));
+  return { ...turn, text: [text, ...blocks].filter((part) => part !== "").join("\n\n") };
 }

@@ -9,6 +9,8 @@ export interface WireExchange {
   /** The request's body as JSON. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly headers: IncomingMessage["headers"];
+  /** Path of the request, e.g. `/v1/chat/completions`. */
+  readonly path: string;
   /** Names the client's connection. */
   readonly connection: string;
   /** Begins a 200 event stream. */
@@ -81,6 +83,7 @@ function createExchange({ request, response, body, n }: Parts): WireExchange {
     n,
     body,
     headers: request.headers,
+    path: request.url ?? "",
     connection: String(request.socket.remotePort),
     open: (contentType = "text/event-stream") => {
       response.writeHead(200, { "content-type": contentType });

@@ -78,6 +78,10 @@ export function createEmbeddedQueue({ concurrency, clock, log }: EmbeddedQueueOp
       if (listeners !== undefined) nudge(runId, listeners);
       else if (!merged) offerTurn(lane);
     },
+    drop: async (runId, lane) => {
+      // Its turn finds the next one, or nothing.
+      waiting[lane].delete(runId);
+    },
     start: (handler) => {
       if (handle !== null) throw new Error("the queue was started before; make one queue per handler");
       handle = handler;

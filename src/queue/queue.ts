@@ -13,6 +13,8 @@ export interface Attention {
 export interface Queue {
   /** Asks for attention. A hint for a run that is waiting in the same lane is merged; one for a run being handled becomes a nudge and, in addition, a later visit. */
   push(runId: string, lane: Lane): Promise<void>;
+  /** Takes back a hint that waits in the lane; nothing happens when there is none. */
+  drop(runId: string, lane: Lane): Promise<void>;
   /** Begins handing hints to `handle`, at most `concurrency[lane]` at once and never the same run twice at once in this process. A rejecting handler is logged and its slot freed. */
   start(handle: (runId: string, lane: Lane, attention: Attention) => Promise<void>): void;
   /** Runs waiting in the lane, in order: the position shown in the status comment. */

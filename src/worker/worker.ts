@@ -5,6 +5,7 @@ import { messageOf } from "#src/base/result.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
 import { LeaseLost, openRun, type RunContext } from "#src/fix/run-context.ts";
 import type { Attention, Lane, Queue } from "#src/queue/queue.ts";
+import { isEnded } from "#src/run/run.ts";
 import type { Lease, StoredRun } from "#src/store/store.ts";
 import { attend } from "./attend.ts";
 
@@ -137,8 +138,7 @@ async function visit(
   if (stored === null) return Number.POSITIVE_INFINITY;
   const lease = await ports.store.claim(runId, name, LEASE_TTL_MS);
   if (lease === null) return LEASED_AGAIN_AFTER_MS;
-  if (lane === "work")
-    for (const waiting of queue.waiting("work").slice(0, POSITIONS_KEPT)) await queue.push(waiting, "desk");
+  if (lane === "work") await tellPositions(queue);
   const heart = startHeart(ports, lease);
   try {
     const signal = AbortSignal.any([attention.signal, heart.lost]);
@@ -162,6 +162,10 @@ async function visit(
         everyBeat: heart.onBeat,
         queuePosition: () => positionOf(queue, runId),
       });
+      if (isEnded(context.run()) && queue.waiting("work").includes(runId)) {
+        await queue.drop(runId, "work");
+        await tellPositions(queue);
+      }
       return done ? Number.POSITIVE_INFINITY : AGAIN_AFTER_MS;
     } finally {
       context.trace.close();
@@ -187,6 +191,11 @@ async function endOverdue(context: RunContext, { supersededBy, request }: Stored
   const planned = context.events().findLast(({ event }) => event.type === "proposed");
   if (planned !== undefined && context.ports.clock.now() - planned.at > EXPIRES_AFTER_MS)
     await context.append({ type: "expired" });
+}
+
+/** Has those that wait say anew at which place. */
+async function tellPositions(queue: Queue): Promise<void> {
+  for (const waiting of queue.waiting("work").slice(0, POSITIONS_KEPT)) await queue.push(waiting, "desk");
 }
 
 function positionOf(queue: Queue, runId: string): number | null {

@@ -55,6 +55,26 @@ async function settle(): Promise<void> {
 
 export function queueConformance(name: string, make: MakeQueue): void {
   suite(`${name}: queue`, () => {
+    test("a hint that is taken back is not handled, and those behind it move up", async () => {
+      const { queue, start, visits, names } = rig(make, { work: 1, desk: 1 });
+      for (const runId of ["a", "b", "c"]) await queue.push(runId, "work");
+      start();
+      await settle();
+      await queue.drop("b", "work");
+      await queue.drop("b", "work");
+      await queue.drop("never pushed", "desk");
+      assert.deepEqual(queue.waiting("work"), ["c"]);
+      visits[0]?.end();
+      await settle();
+      assert.deepEqual(names(), ["work a", "work c"]);
+      visits[1]?.end();
+      await queue.push("b", "work");
+      await settle();
+      assert.deepEqual(names(), ["work a", "work c", "work b"]);
+      visits[2]?.end();
+      await queue.stop(1_000);
+    });
+
     test("hints given before the start are handled after it, in order and up to the lane's limit", async () => {
       const { queue, start, visits, names } = rig(make, { work: 2, desk: 1 });
       for (const runId of ["a", "b", "c"]) await queue.push(runId, "work");

@@ -30,7 +30,8 @@ export async function processesLeft(dataDir: string): Promise<readonly string[]>
   }
 }
 
-function processesOn(dataDir: string): readonly string[] {
+/** The same without waiting; a run id will do for a directory. */
+export function processesOn(dataDir: string): readonly string[] {
   if (!existsSync("/proc/self")) return [];
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) return [];

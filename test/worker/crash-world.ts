@@ -1,0 +1,260 @@
+/** One run driven in this process over the real store, GitHub, git and sandbox, by workers that can be killed at any write. */
+
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#src/base/clock.ts";
+import { systemIds } from "#src/base/ids.ts";
+import { silentLog } from "#src/base/log.ts";
+import { processIdentity } from "#src/base/process-identity.ts";
+import { createRedactor } from "#src/base/redact.ts";
+import { createPorts, openSandbox } from "#src/cli/ports.ts";
+import { loadEnv, processEnvironment } from "#src/config/environment.ts";
+import { startModelServer } from "#src/demo/model-server.ts";
+import { githubConversation } from "#src/fix/github-conversation.ts";
+import type { FixPorts } from "#src/fix/ports.ts";
+import { createGitHubApp } from "#src/github/octokit.ts";
+import { type EmbeddedGitHub, startGitHub } from "#src/github/sim/server.ts";
+import { createEmbeddedQueue } from "#src/queue/embedded.ts";
+import type { RunRequest } from "#src/run/run.ts";
+import type { Sandbox } from "#src/sandbox/sandbox.ts";
+import { openSqliteStore } from "#src/store/sqlite.ts";
+import type { Store } from "#src/store/store.ts";
+import { createWorker } from "#src/worker/worker.ts";
+import { APP_ID, appKeys, WEBHOOK_SECRET } from "#test/support/github.ts";
+import { tempDir } from "#test/support/temp-dir.ts";
+import { MEND, tinyFiles } from "#test/support/tiny.ts";
+
+export const REPO = "acme/tiny";
+export const MAINTAINER = "maya";
+const WAIT_MS = 90_000;
+const STOP_MS = 20_000;
+
+/** Where the worker dies: right before or right after its n-th write, counting from 1. */
+export interface Kill {
+  readonly write: number;
+  readonly when: "before" | "after";
+}
+
+export interface LivingWorker {
+  /** Writes under a lease so far. */
+  writes(): number;
+  /** Resolves with true when it was killed as planned, with false when `done` holds first. */
+  until(done: () => Promise<boolean>): Promise<boolean>;
+  push(runId: string): Promise<void>;
+  /** Waits until nothing of it runs. */
+  gone(): Promise<void>;
+}
+
+export interface CrashWorld {
+  readonly github: EmbeddedGitHub;
+  readonly dataDir: string;
+  /** The test's own connection. */
+  readonly store: Store;
+  readonly request: RunRequest;
+  readonly baseSha: string;
+  /** Starts a worker that looks like a process which has ended when `kill` is given, so that the next one takes over at once. */
+  startWorker(kill: Kill | null): Promise<LivingWorker>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function crashWorld(): Promise<CrashWorld> {
+  const dir = await tempDir("crash-");
+  const { publicKey, privateKey } = appKeys();
+  const github = await startGitHub({
+    dataDir: join(dir.path, "github"),
+    clock: systemClock,
+    ids: systemIds,
+    app: { id: APP_ID, slug: "agent-fix", owner: "acme", publicKey, webhookSecret: WEBHOOK_SECRET },
+  });
+  const model = await startModelServer({ script: MEND });
+  github.createOrganization("acme");
+  const repository = await github.createRepository({ owner: "acme", name: "tiny", files: tinyFiles() });
+  github.setPermission(REPO, MAINTAINER, "maintain");
+  const installationId = github.install({ repositories: [REPO] });
+  const issue = github.openIssue(REPO, "ravi", { title: "add subtracts", body: "1 + 1 is 0" });
+  github.label(REPO, issue, MAINTAINER, "agent-fix");
+  const dataDir = join(dir.path, "data");
+  const env = {
+    ...processEnvironment(),
+    APP_ID: String(APP_ID),
+    PRIVATE_KEY: privateKey,
+    WEBHOOK_SECRET,
+    GHE_HOST: github.host,
+    GHE_PROTOCOL: "http",
+    DATA_DIR: dataDir,
+    OPENAI_BASE_URL: model.url,
+    OPENAI_API_KEY: "sk-test",
+    OPENAI_MODEL: "scripted",
+  };
+  const path = join(dataDir, "state.db");
+  const store = openSqliteStore({ path, clock: systemClock });
+  const { id, owner, name, cloneUrl, defaultBranch } = repository;
+  const request: RunRequest = {
+    runId: systemIds.runId(systemClock.now()),
+    repository: { id, owner, name, cloneUrl, defaultBranch, private: false },
+    installationId,
+    issue: { number: issue, title: "add subtracts", body: "1 + 1 is 0", author: "ravi", updatedAt: 0 },
+    askedBy: MAINTAINER,
+    trigger: "label",
+    parent: null,
+    budgetUsd: null,
+  };
+  return {
+    github,
+    dataDir,
+    store,
+    request,
+    baseSha: repository.headSha ?? "",
+    startWorker: (kill) => startWorker({ env, path, privateKey, apiUrl: github.apiUrl }, kill),
+    [Symbol.asyncDispose]: async () => {
+      await store.close();
+      await model.close();
+      await github.close();
+      await dir.remove();
+    },
+  };
+}
+
+interface Place {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly path: string;
+  readonly privateKey: string;
+  readonly apiUrl: string;
+}
+
+async function startWorker(place: Place, kill: Kill | null): Promise<LivingWorker> {
+  const dead = new AbortController();
+  const store = killable(openSqliteStore({ path: place.path, clock: systemClock }), kill, dead);
+  const parts = await portsOf(place, store, dead.signal);
+  const queue = createEmbeddedQueue({
+    concurrency: { work: 1, desk: 2 },
+    clock: systemClock,
+    log: silentLog,
+  });
+  // With another start time, the name is that of a process which ended and whose number was given out again.
+  const identity = kill === null ? processIdentity() : processIdentity().replace(/-\d*$/, "-0");
+  const worker = createWorker({ ports: parts.ports, queue, name: `${identity}-${systemIds.hex(4)}` });
+  await worker.start();
+  return {
+    writes: store.writes,
+    push: (runId) => queue.push(runId, "desk"),
+    until: (done) => store.until(done),
+    gone: async () => {
+      await worker.stop(STOP_MS);
+      await parts.sandbox.sweep();
+      await store.close();
+    },
+  };
+}
+
+async function portsOf(
+  place: Place,
+  store: Store,
+  dead: AbortSignal,
+): Promise<{ readonly ports: FixPorts; readonly sandbox: Sandbox }> {
+  const loaded = loadEnv(place.env);
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.error));
+  const config = loaded.value;
+  const shared = { config, env: place.env, clock: systemClock, ids: systemIds, log: silentLog };
+  const sandbox = await openSandbox({ ...shared, home: homedir() });
+  const redactor = createRedactor();
+  const app = createGitHubApp({
+    appId: APP_ID,
+    privateKey: place.privateKey,
+    baseUrl: place.apiUrl,
+    ...shared,
+    redactor,
+  });
+  const ports = createPorts(
+    { ...shared, sandbox, store, redactor },
+    {
+      // The dead say nothing more to GitHub.
+      converse: (request, signal) =>
+        githubConversation({ app, request, clock: systemClock, signal: AbortSignal.any([signal, dead]) }),
+      gitToken: (request) => async (renew) => {
+        const { id, owner, name } = request.repository;
+        const token = await app.gitToken(request.installationId, { id, owner, name }, renew);
+        return token.ok ? token.value : null;
+      },
+      tracePlace: (runId) => `agent-fix trace ${runId}`,
+      localRepositories: [],
+    },
+  );
+  return { ports, sandbox };
+}
+
+interface KillableStore extends Store, Pick<LivingWorker, "writes" | "until"> {}
+
+/** The store of a process that is killed at one of its writes: from then on nothing gets through. */
+function killable(real: Store, kill: Kill | null, dead: AbortController): KillableStore {
+  let writes = 0;
+  const listeners = new Set<() => void>();
+  const changed = () => {
+    for (const listener of listeners) listener();
+  };
+  const die = (): never => {
+    dead.abort(new Error("killed"));
+    changed();
+    throw new Error("the process was killed");
+  };
+  const alive = () => {
+    if (dead.signal.aborted) throw new Error("the process is dead");
+  };
+  const written = async <T>(write: () => Promise<T>): Promise<T> => {
+    alive();
+    writes++;
+    const fatal = kill !== null && writes === kill.write;
+    if (fatal && kill.when === "before") die();
+    const result = await write();
+    if (fatal) die();
+    changed();
+    return result;
+  };
+  const guarded =
+    <A extends readonly unknown[], T>(method: (...values: A) => Promise<T>) =>
+    async (...values: A): Promise<T> => {
+      alive();
+      return method(...values);
+    };
+  return {
+    ...real,
+    run: guarded(real.run),
+    events: guarded(real.events),
+    blob: guarded(real.blob),
+    createRun: guarded(real.createRun),
+    openRuns: guarded(real.openRuns),
+    claim: guarded(real.claim),
+    renew: guarded(real.renew),
+    release: async (lease) => {
+      alive();
+      await real.release(lease);
+      changed();
+    },
+    append: (...values) => written(() => real.append(...values)),
+    putBlob: (...values) => written(() => real.putBlob(...values)),
+    settle: (...values) => written(() => real.settle(...values)),
+    writes: () => writes,
+    until: (done) =>
+      new Promise((resolve, reject) => {
+        const finish = (end: () => void) => {
+          listeners.delete(look);
+          cancel();
+          end();
+        };
+        const cancel = systemClock.timer(WAIT_MS, () =>
+          finish(() => reject(new Error(`waited in vain after ${writes} writes`))),
+        );
+        const look = () => {
+          if (dead.signal.aborted) return finish(() => resolve(true));
+          done().then(
+            (yes) => {
+              if (yes) finish(() => resolve(dead.signal.aborted));
+            },
+            (error: Error) => finish(() => reject(error)),
+          );
+        };
+        listeners.add(look);
+        look();
+      }),
+  };
+}

@@ -1,6 +1,7 @@
 /** What the tools of one agent session share: its sandbox, its files, and what the model has seen of them. */
 
 import { sha256 } from "#src/base/canonical-json.ts";
+import type { Clock } from "#src/base/clock.ts";
 import type { ToolResult } from "#src/harness/tool.ts";
 import type { SandboxOwner, Session } from "#src/sandbox/sandbox.ts";
 import { nearestNames } from "./closest.ts";
@@ -15,6 +16,8 @@ export interface ToolSetup {
   readonly owner: SandboxOwner | null;
   /** Runs the repository's suite, narrowed by `filter`, and answers with its summary for the model. */
   runTests(filter: string | null, signal: AbortSignal): Promise<string>;
+  /** Ends what takes too long; the system's when left out. */
+  readonly clock?: Clock;
   /** Told of each path written by edit_file, from the repository root. */
   onEdit?(path: string): void;
 }

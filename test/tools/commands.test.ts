@@ -143,7 +143,16 @@ test("the tools have the names other parts rely on, and with the system prompt f
   const specs = space.tools.map(toolSpec);
   assert.deepEqual(
     specs.map((spec) => spec.name),
-    ["read_file", "list_dir", "search", "edit_file", "run_command", "run_tests", "update_todos"],
+    [
+      "read_file",
+      "list_dir",
+      "search",
+      "find_definition",
+      "edit_file",
+      "run_command",
+      "run_tests",
+      "update_todos",
+    ],
   );
   const asSent = JSON.stringify(specs.map((spec) => ({ type: "function", function: spec })));
   assert.ok(SYSTEM_PROMPT.length + asSent.length <= 8_000, String(SYSTEM_PROMPT.length + asSent.length));

@@ -18,9 +18,9 @@ import { guessIn } from "./find-definition-guess.ts";
 import { type Definition, parseSymbol, type Wanted } from "./find-definition-symbol.ts";
 import { done, refused } from "./setup.ts";
 
-/** A file that takes longer is hostile or a table of data; its thread is ended, and its lines are looked at instead. */
-const FILE_MS = 3_000;
-const ALL_MS = 12_000;
+/** A file that takes longer, on a busy machine and with the thread still to start, is hostile or a table of data. */
+const FILE_MS = 5_000;
+const ALL_MS = 20_000;
 /** The thread is kept for the next call for so long. */
 const IDLE_MS = 20_000;
 const MEMORY_MB = 256;
@@ -109,8 +109,10 @@ export function findDefinitionTool({ session, files, clock }: FindDefinitionPart
       const candidates = await findCandidates(session, files, symbol.name, signal);
       if (typeof candidates === "string") return refused(candidates);
       const { found, given } = await parseAll(symbol.name, candidates.files, signal);
-      if (found.length === 0) return done(await nothing(session, symbol, candidates, signal));
-      return done(describe(symbol, choose(symbol, found), notesOn(candidates, given)));
+      const notes = notesOn(candidates, given);
+      if (found.length > 0) return done(describe(symbol, choose(symbol, found), notes));
+      const text = await nothing(session, symbol, candidates, signal);
+      return done([...notes, text].join("\n"));
     },
   };
 }

@@ -56,7 +56,8 @@ export const PULL_REQUEST_EVENT = z.object({
   pull_request: z.object({
     number: z.number().int(),
     merged: z.boolean().nullish(),
-    head: z.object({ ref: z.string() }),
+    /** The repository is null when it is gone. */
+    head: z.object({ ref: z.string(), repo: z.object({ id: z.number().int() }).nullish() }),
   }),
   repository,
   installation: installation.nullish(),

@@ -26,26 +26,40 @@ interface Delivery {
   readonly payload: unknown;
 }
 
+interface Route<Event> {
+  readonly schema: z.ZodType<Event>;
+  /** What a bot did to an issue or a pull request is a fact; what it asks for ends at the door. */
+  readonly bots: "heard" | "ignored";
+  readonly handle: (edge: Edge, event: Event, deliveryId: string) => Promise<void>;
+}
+
+const LABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "ignored", handle: onLabeled };
+const UNLABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "heard", handle: onUnlabeled };
+const CLOSED: Route<IssueEvent> = { schema: ISSUE_EVENT, bots: "heard", handle: onClosed };
+const COMMENTED: Route<CommentEvent> = { schema: COMMENT_EVENT, bots: "ignored", handle: onComment };
+const PULL_REQUEST_CLOSED: Route<PullRequestEvent> = {
+  schema: PULL_REQUEST_EVENT,
+  bots: "heard",
+  handle: onPullRequestClosed,
+};
+
 /** Registers the webhooks on a Probot application. */
 export function registerRoutes(probot: Probot, edge: Edge): void {
-  probot.on("issues.labeled", (delivery) => receive(edge, delivery, LABEL_EVENT, onLabeled));
-  probot.on("issues.unlabeled", (delivery) => receive(edge, delivery, LABEL_EVENT, onUnlabeled));
+  probot.on("issues.labeled", (delivery) => receive(edge, delivery, LABELED));
+  probot.on("issues.unlabeled", (delivery) => receive(edge, delivery, UNLABELED));
   probot.on(["issues.closed", "issues.deleted", "issues.transferred"], (delivery) =>
-    receive(edge, delivery, ISSUE_EVENT, onClosed),
+    receive(edge, delivery, CLOSED),
   );
-  probot.on("issue_comment.created", (delivery) => receive(edge, delivery, COMMENT_EVENT, onComment));
-  probot.on("pull_request.closed", (delivery) =>
-    receive(edge, delivery, PULL_REQUEST_EVENT, onPullRequestClosed),
-  );
+  probot.on("issue_comment.created", (delivery) => receive(edge, delivery, COMMENTED));
+  probot.on("pull_request.closed", (delivery) => receive(edge, delivery, PULL_REQUEST_CLOSED));
   probot.onError((error) => edge.log.error({ err: error }, "a webhook was refused or could not be handled"));
 }
 
-/** Bots and the app itself end here, at the door; a delivery whose handling fails is forgotten, so that a redelivery is taken. */
-async function receive<Schema extends z.ZodType<{ sender: { type?: string | undefined } }>>(
+/** A delivery is recorded before it is handled; one whose handling fails is forgotten, so that a redelivery is taken. */
+async function receive<Event extends { readonly sender: { readonly type?: string | undefined } }>(
   edge: Edge,
   delivery: Delivery,
-  schema: Schema,
-  handle: (edge: Edge, event: z.output<Schema>, deliveryId: string) => Promise<void>,
+  { schema, bots, handle }: Route<Event>,
 ): Promise<void> {
   const read = schema.safeParse(delivery.payload);
   if (!read.success) {
@@ -55,7 +69,7 @@ async function receive<Schema extends z.ZodType<{ sender: { type?: string | unde
     );
     return;
   }
-  if (read.data.sender.type === "Bot") return;
+  if (bots === "ignored" && read.data.sender.type === "Bot") return;
   const bodyHash = sha256(canonicalJson(delivery.payload as Json));
   const recorded = await edge.store.recordDelivery({ id: delivery.id, bodyHash, name: delivery.name });
   if (recorded === "duplicate") {
@@ -87,8 +101,8 @@ async function onLabeled(edge: Edge, event: LabelEvent): Promise<void> {
     return;
   }
   const created = await edge.store.createRun(requestOf(edge, event, sender.login));
-  if (!created.ok) return;
-  await edge.queue.push(created.value.runId, "desk");
+  // The active run gets a hint too: the delivery that created it may have died before its own.
+  await edge.queue.push(created.ok ? created.value.runId : created.error.activeRunId, "desk");
 }
 
 function requestOf(edge: Edge, event: LabelEvent, askedBy: string): RunRequest {
@@ -186,7 +200,10 @@ async function onComment(edge: Edge, event: CommentEvent): Promise<void> {
 const OUR_BRANCH = /^agent-fix\/issue-\d+-([0-9a-z]+)$/;
 
 async function onPullRequestClosed(edge: Edge, event: PullRequestEvent, deliveryId: string): Promise<void> {
-  const runId = OUR_BRANCH.exec(event.pull_request.head.ref)?.[1];
+  const { head } = event.pull_request;
+  // Anybody can name a branch of a fork like ours.
+  if (head.repo?.id !== event.repository.id) return;
+  const runId = OUR_BRANCH.exec(head.ref)?.[1];
   const run = runId === undefined ? null : await edge.store.run(runId);
   if (run === null || run.request.repository.id !== event.repository.id) return;
   await edge.store.appendFact(run.runId, `pull-request-closed-${deliveryId}`, {

@@ -80,9 +80,10 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const path = new URL(request.url ?? "/", "http://localhost").pathname;
+  const path = URL.parse(request.url ?? "/", "http://localhost")?.pathname;
   const { handlers } = options;
   response.setHeader("x-content-type-options", "nosniff");
+  if (path === undefined) return plain(response, 400, "that is no address");
   if (path === "/healthz") return plain(response, 200, "ok");
   if (path === "/readyz") {
     const ready = await handlers.ready();

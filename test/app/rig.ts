@@ -121,7 +121,7 @@ function recordingQueue(pushed: { runId: string; lane: Lane }[]): Queue {
     push: async (runId, lane) => {
       pushed.push({ runId, lane });
     },
-    drop: () => undefined,
+    drop: async () => undefined,
     start: () => undefined,
     waiting: () => [],
     stop: async () => undefined,

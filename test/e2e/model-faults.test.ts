@@ -95,17 +95,17 @@ describe("models that fail", { concurrency: true }, () => {
 
 describe("a model that is not there", () => {
   test("ends the run, after some tries, with the address that did not answer", async () => {
+    const port = await closedPort();
     const world = await startOutside({
       script: () => ({ text: "not asked" }),
-      // Nothing listens on the discard port.
-      env: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" },
+      env: { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` },
     });
     try {
       const issue = world.openIssue();
       world.github.label(REPO, issue, MAINTAINER, LABEL);
       const { body } = await endOf(world, issue);
       assert.match(body, /the model could not be used/);
-      assert.match(body, /127\.0\.0\.1:9/);
+      assert.match(body, new RegExp(`127\\.0\\.0\\.1:${port}`));
       await world.finish();
     } finally {
       await world.close();
@@ -126,6 +126,15 @@ async function endOf(world: Outside, issue: number): Promise<{ readonly body: st
   );
   assert.deepEqual([...(await github.git(REPO).refs()).keys()], ["refs/heads/main"]);
   return result;
+}
+
+/** A port that was free a moment ago, with nothing behind it. */
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

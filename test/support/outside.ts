@@ -34,6 +34,8 @@ export const DEMO_REPOSITORY = join(import.meta.dirname, "../../fixtures/demo/re
 export const RUN_LIMIT_MS = 220_000;
 
 const POLL_MS = 60;
+/** Characters of the server's log that a failure shows. */
+const LOG_SHOWN = 6_000;
 
 export interface OutsideOptions {
   readonly script: ModelScript;
@@ -107,9 +109,12 @@ export async function outside(
     await work(world);
     await world.finish();
   } catch (error) {
-    throw new Error(`${(error as Error).message}\n--- the server said ---\n${world.output().slice(-6_000)}`, {
-      cause: error,
-    });
+    throw new Error(
+      `${(error as Error).message}\n--- the server said ---\n${world.output().slice(-LOG_SHOWN)}`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     await world.close();
   }
@@ -275,14 +280,20 @@ function lookingFor({ github, dataDir, server, repositoryId }: WorldParts): Look
       const marker = comment.login.endsWith("[bot]") ? parseMarker(comment.body) : null;
       return marker === null || (kind !== undefined && marker.kind !== kind) ? [] : [{ ...comment, marker }];
     });
+  const stateOf = () =>
+    `\n--- runs ---\n${runs()
+      .map((row) => JSON.stringify(row))
+      .join("\n")}\n--- the server said ---\n${server.output().slice(-LOG_SHOWN)}`;
   const until: Outside["until"] = async (what, look, limitMs = RUN_LIMIT_MS) => {
     const end = systemClock.now() + limitMs;
     for (;;) {
       const found = look();
       if (found !== null && found !== undefined && found !== false) return found;
       const exit = server.process().exit();
-      if (exit !== null) throw new Error(`the server ended (${JSON.stringify(exit)}) before ${what}`);
-      if (systemClock.now() > end) throw new Error(`waited ${limitMs / 1000} s in vain for ${what}`);
+      if (exit !== null)
+        throw new Error(`the server ended (${JSON.stringify(exit)}) before ${what}${stateOf()}`);
+      if (systemClock.now() > end)
+        throw new Error(`waited ${limitMs / 1000} s in vain for ${what}${stateOf()}`);
       await systemClock.sleep(POLL_MS);
     }
   };

@@ -10,6 +10,7 @@ import type { Environment } from "#src/config/environment.ts";
 import { readRepositorySettings } from "#src/config/repository-file.ts";
 import { isLoopback } from "#src/config/text-values.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
+import { createTokenizer } from "#src/harness/tokenizer.ts";
 import { publishPullRequest } from "#src/publish/pull-request.ts";
 import { chooseSandbox } from "#src/sandbox/choose.ts";
 import { hostRegistrySettings } from "#src/sandbox/registry.ts";
@@ -88,6 +89,7 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
       log,
     }),
     model: createModels(config.model, parts),
+    tokenizer: createTokenizer({ clock, log }),
     makeTools: createTools,
     detect,
     runSuite,

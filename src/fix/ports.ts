@@ -6,6 +6,7 @@ import type { Log } from "#src/base/log.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import type { RepositorySettings } from "#src/config/repository-file.ts";
 import type { Price } from "#src/harness/agent.ts";
+import type { Tokenizer } from "#src/harness/tokenizer.ts";
 import type { Tool } from "#src/harness/tool.ts";
 import type { Model } from "#src/model/model.ts";
 import type { Publish } from "#src/publish/publish.ts";
@@ -56,6 +57,8 @@ export interface FixPorts {
   readonly sandbox: Sandbox;
   /** The model of that name; the repository file may choose among those the operator allows. */
   readonly model: (modelId: string) => Model;
+  /** Left out: tokens are counted by characters. */
+  readonly tokenizer?: Tokenizer;
   readonly makeTools: MakeTools;
   readonly detect: Detect;
   readonly runSuite: RunSuite;

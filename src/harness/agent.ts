@@ -126,6 +126,8 @@ export interface AgentEnd extends Stop {
   /** Always a valid transcript: open calls are filled in. */
   readonly messages: readonly Message[];
   readonly spent: Spent;
+  /** Paths that tools wrote in this round, sorted. */
+  readonly dirty: readonly string[];
   /** By tool name. */
   readonly toolCalls: Readonly<Record<string, ToolTally>>;
   /** Retries announced by the model adapter in this round. */

@@ -22,7 +22,7 @@ export interface CompactionPlan {
 
 export type SizeOf = (message: Message) => number;
 
-/** Null when there is nothing that can be made smaller. Calls and results are never separated: cuts are only before a reply. */
+/** Null when the transcript is within the budget, or nothing in it can be made smaller. Calls and results are never separated: cuts are only before a reply. */
 export function planCompaction(
   messages: readonly Message[],
   policy: Omit<ContextPolicy, "stub" | "trigger">,
@@ -31,6 +31,7 @@ export function planCompaction(
   const from = pinnedCount(messages);
   const total = (list: readonly Message[]) =>
     list.reduce((sum, message) => sum + (message.role === "system" ? 0 : sizeOf(message)), 0);
+  if (total(messages) <= policy.budget) return null;
   const room = policy.budget - total(messages.slice(0, from));
   const least = policy.noteShare * policy.budget;
   const turns = Math.min(policy.keepTurns, turnStarts(messages).length);

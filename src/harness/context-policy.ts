@@ -35,7 +35,7 @@ export function policyFor(room: number): ContextPolicy {
   };
 }
 
-/** The policy after the provider refused a transcript of `body` tokens: what is true of the window is learnt from the refusal. */
+/** The policy once a transcript of `body` tokens turned out too large for the window, with all that is sent besides it. */
 export function tightened(policy: ContextPolicy, body: number): ContextPolicy {
   const trigger = Math.min(policy.trigger, Math.floor(body * 0.8));
   return { ...policy, trigger, budget: Math.min(policy.budget, Math.floor(body * 0.4)) };

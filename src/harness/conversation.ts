@@ -129,9 +129,13 @@ export async function checkpoint(talk: Conversation): Promise<void> {
   const state: AgentState = {
     messages: talk.messages,
     spent: spentSoFar(talk),
-    dirty: [...talk.dirty].sort(),
+    dirty: pathsOf(talk),
   };
   await talk.request.checkpoint(state);
+}
+
+function pathsOf(talk: Conversation): readonly string[] {
+  return [...talk.dirty].sort();
 }
 
 /** Seals the transcript, tells the observer, and sums up. */
@@ -145,6 +149,7 @@ export function endConversation(talk: Conversation, stop: Stop): AgentEnd {
     finalText: stop.status === "done" && last?.role === "assistant" ? last.content : "",
     messages,
     spent: spentSoFar(talk),
+    dirty: pathsOf(talk),
     toolCalls: Object.fromEntries(talk.tally),
     retries: talk.retries,
   };

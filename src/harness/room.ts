@@ -34,6 +34,7 @@ export async function makeRoom(talk: Conversation): Promise<void> {
   await talk.meter.measure(talk.messages, Math.min(inputAllowed(facts), least));
   clearResults(talk);
   const reason = whyCompact(talk);
+  if (reason === "window") talk.context = tightened(talk.context, talk.meter.body(talk.messages));
   talk.full = reason !== null && !(await compact(talk, reason));
 }
 

@@ -15,6 +15,8 @@ const WORST_FACTOR = 2;
 const TOKENS_PER_MESSAGE = 4;
 const SMALLEST_CORRECTION = 0.5;
 const LARGEST_CORRECTION = 3;
+/** Tokens between two reports from which their difference says something. */
+const LEAST_GROWN = 1_000;
 
 /** Tokens of a text by its characters: 2.8 of ASCII each, one for every other UTF-16 unit (CJK and emoji are dense). */
 export function estimateTokens(text: string): number {
@@ -39,7 +41,7 @@ export interface Meter {
   sizeOf(message: Message): number;
   /** Tokens of the messages without the system prompt: what triggers and budgets of the transcript are compared with. */
   body(messages: readonly Message[]): number;
-  /** Tokens of system prompt and tools. */
+  /** Tokens of a request besides those: system prompt, tools, and what the provider adds. */
   overhead(messages: readonly Message[]): number;
   /** Corrects by what the provider said a request with `messages` had; nothing is learnt from zero. */
   learn(messages: readonly Message[], inputTokens: number): void;
@@ -50,12 +52,20 @@ interface Report {
   readonly tokens: number;
 }
 
+/** What a request has: `fixed` tokens (system prompt, tools, what the provider adds), and `ratio` for each token of the transcript we count. */
+interface Fit {
+  readonly fixed: number;
+  readonly ratio: number;
+}
+
 /** A meter for one run; each message is looked at once. Without a tokenizer characters decide. */
 export function createMeter(tools: readonly ToolSpec[], tokenizer: Tokenizer | null = null): Meter {
   const byCharacters = new WeakMap<Message, number>();
   const byTokenizer = new WeakMap<Message, number>();
   const toolTokens = estimateTokens(JSON.stringify(tools));
-  let report: Report | null = null;
+  let first: Report | null = null;
+  let last: Report | null = null;
+  let fitted: Fit | null = null;
 
   const count = (message: Message): number => {
     const known = byTokenizer.get(message) ?? byCharacters.get(message);
@@ -64,20 +74,34 @@ export function createMeter(tools: readonly ToolSpec[], tokenizer: Tokenizer | n
     byCharacters.set(message, counted);
     return counted;
   };
-  const sum = (messages: readonly Message[]) =>
-    messages.reduce((total, message) => total + count(message), 0);
-  const correction = () => {
-    const ratio = report === null ? 1 : report.tokens / (toolTokens + sum(report.messages));
-    return Math.min(LARGEST_CORRECTION, Math.max(SMALLEST_CORRECTION, ratio));
+  const countBody = (messages: readonly Message[]) =>
+    messages.reduce((sum, message) => sum + (message.role === "system" ? 0 : count(message)), 0);
+  const countFixed = (messages: readonly Message[]) => {
+    const [system] = messages;
+    return toolTokens + (system?.role === "system" ? count(system) : 0);
   };
-  /** Tokens reported, and corrected tokens by which the messages differ from those of the report. */
-  const parts = (messages: readonly Message[]) =>
-    report === null
-      ? { reported: 0, counted: toolTokens + sum(messages) }
-      : { reported: report.tokens, counted: correction() * (sum(messages) - sum(report.messages)) };
+  const fit = (messages: readonly Message[]): Fit => {
+    if (first === null || last === null) return { fixed: countFixed(messages), ratio: 1 };
+    if (fitted !== null) return fitted;
+    const body = countBody(last.messages);
+    const grown = body - countBody(first.messages);
+    // Two reports far apart tell the fixed part from the rest; a single one is taken as one ratio for both.
+    const ratio =
+      grown >= LEAST_GROWN
+        ? (last.tokens - first.tokens) / grown
+        : last.tokens / (countFixed(last.messages) + body);
+    const likely = Math.min(LARGEST_CORRECTION, Math.max(SMALLEST_CORRECTION, ratio));
+    fitted = { fixed: last.tokens - likely * body, ratio: likely };
+    return fitted;
+  };
   const estimate = (messages: readonly Message[]) => {
-    const { reported, counted } = parts(messages);
-    return Math.max(0, Math.ceil(reported + counted));
+    const { fixed, ratio } = fit(messages);
+    return Math.max(0, Math.ceil(fixed + ratio * countBody(messages)));
+  };
+  /** The most it can be: what the last report covers is certain, the rest may be twice what characters say. */
+  const atMost = (messages: readonly Message[]) => {
+    const certain = last?.tokens ?? 0;
+    return certain + WORST_FACTOR * Math.max(0, estimate(messages) - certain);
   };
   const countExactly = async (messages: readonly Message[]) => {
     const unknown = messages.filter((message) => !byTokenizer.has(message));
@@ -86,24 +110,24 @@ export function createMeter(tools: readonly ToolSpec[], tokenizer: Tokenizer | n
       const message = unknown[at];
       if (message !== undefined) byTokenizer.set(message, TOKENS_PER_MESSAGE + tokens);
     }
+    if (unknown.length > 0) fitted = null;
   };
-  const body = (messages: readonly Message[]) =>
-    Math.ceil(correction() * sum(messages.filter((message) => message.role !== "system")));
 
   return {
     estimate,
     measure: async (messages, threshold) => {
-      const { reported, counted } = parts(messages);
-      // What the report covers is certain; the rest may be twice as much.
-      if (tokenizer !== null && reported + WORST_FACTOR * Math.max(0, counted) >= threshold)
-        await countExactly([...(report?.messages ?? []), ...messages]);
+      if (tokenizer !== null && atMost(messages) >= threshold)
+        await countExactly([...(first?.messages ?? []), ...(last?.messages ?? []), ...messages]);
       return estimate(messages);
     },
-    sizeOf: (message) => Math.ceil(correction() * count(message)),
-    body,
-    overhead: (messages) => Math.ceil(correction() * (toolTokens + sum(messages))) - body(messages),
+    sizeOf: (message) => Math.ceil(fit([]).ratio * count(message)),
+    body: (messages) => Math.ceil(fit(messages).ratio * countBody(messages)),
+    overhead: (messages) => Math.max(0, Math.ceil(fit(messages).fixed)),
     learn: (messages, tokens) => {
-      if (tokens > 0) report = { messages, tokens };
+      if (tokens <= 0) return;
+      last = { messages, tokens };
+      first ??= last;
+      fitted = null;
     },
   };
 }

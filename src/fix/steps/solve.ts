@@ -1,14 +1,18 @@
 /** Step `solve`: the agent loop in its sandbox, on a clean copy each round, with nothing of GitHub or of keys in reach. */
 
+import { ok, type Result } from "#src/base/result.ts";
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
-import { type AgentEnd, NOTHING_SPENT, type Spent, type StopStatus } from "#src/harness/agent.ts";
+import type { AgentEnd, AgentLimits, Spent, StopStatus } from "#src/harness/agent.ts";
+import { delegateTool } from "#src/harness/delegate.ts";
 import { cleanIssueText } from "#src/harness/issue-text.ts";
 import { runAgent } from "#src/harness/loop.ts";
 import { promptHash, SYSTEM_PROMPT, taskPrompt } from "#src/harness/prompt.ts";
+import { resume } from "#src/harness/resume.ts";
+import type { Tokenizer } from "#src/harness/tokenizer.ts";
 import { toolSpec } from "#src/harness/tool-calls.ts";
-import type { Message } from "#src/model/model.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
+import { type Checkpoints, openCheckpoints } from "../checkpoints.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { runSuiteIn } from "./baseline.ts";
 import { COLLECT_STEP, type Collected } from "./collect.ts";
@@ -47,6 +51,8 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
   const prepared = inputOf<Prepared>(step.inputs, "prepare");
   const setUp = inputOf<SetUp>(step.inputs, "setup");
   const feedback = roundsSentBack(context);
+  const checkpoints = await openCheckpoints(context, feedback.length);
+  if (!checkpoints.ok) return unreadable(checkpoints.error);
   const workplace = await cleanCopy(context, prepared, setUp, feedback.length);
   if (!workplace.ok) return workplace.outcome;
   const { sandbox, operator } = context.ports;
@@ -71,12 +77,15 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
       session: session.value,
       directory,
       prior,
+      checkpoints: checkpoints.value,
       edited,
       instructions: instructions.take,
     };
     const end = await work(context, step, place);
-    if (step.signal.aborted) return { kind: "failed", code: "cancelled", message: end.message, retry: true };
-    const solved = summarise(end, prior, {
+    if (!end.ok) return unreadable(end.error);
+    if (step.signal.aborted)
+      return { kind: "failed", code: "cancelled", message: end.value.message, retry: true };
+    const solved = summarise(end.value, prior, {
       round: feedback.length,
       directory,
       edited: [...edited],
@@ -87,6 +96,11 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
   } finally {
     await session.value.close();
   }
+}
+
+function unreadable(reason: string): Outcome {
+  const message = `what is stored of the agent's work cannot be read (${reason}); start a new run with /retry`;
+  return { kind: "failed", code: "internal", message, retry: false };
 }
 
 type Workplace = { ok: true; directory: string } | { ok: false; outcome: Outcome };
@@ -137,50 +151,75 @@ interface Work {
   readonly session: Session;
   readonly directory: string;
   readonly prior: Solved | null;
+  readonly checkpoints: Checkpoints;
   readonly edited: Set<string>;
   readonly instructions: () => readonly string[];
 }
 
-async function work(context: RunContext, step: StepContext, place: Work): Promise<AgentEnd> {
+/** The round's transcript goes on from the end of the round before; what an interrupted try of this round used stays spent. */
+async function work(context: RunContext, step: StepContext, place: Work): Promise<Result<AgentEnd, string>> {
   const { ports } = context;
-  const { budget } = place.prepared.settings;
-  const observer = createAgentObserver(context, place.prior);
-  const tools = ports.makeTools({
-    session: place.session,
-    directory: place.directory,
-    owner: ports.sandbox.owner,
-    runTests: (filter, signal) => testsForAgent(context, place, filter, signal),
-    onEdit: (path) => place.edited.add(path),
+  const { before, newest, save } = place.checkpoints;
+  const resumed = resume(before);
+  if (!resumed.ok) return resumed;
+  const limits = limitsOf(context, place);
+  const observer = createAgentObserver(context, {
+    spent: newest.spent,
+    toolCalls: place.prior?.toolCalls ?? {},
+    retries: place.prior?.retries ?? 0,
   });
+  const model = ports.model(place.prepared.settings.model);
+  const price = ports.operator.price(place.prepared.settings.model);
+  const shared = { model, price, limits, clock: ports.clock, ids: ports.ids, ...tokenizerOf(context) };
+  const makeTools = () =>
+    ports.makeTools({
+      session: place.session,
+      directory: place.directory,
+      owner: ports.sandbox.owner,
+      runTests: (filter, signal) => testsForAgent(context, place, filter, signal),
+      onEdit: (path) => place.edited.add(path),
+    });
+  // A sub-agent has tools of its own: what it has read, the agent has not.
+  const delegate = delegateTool({ ...shared, tools: makeTools(), observe: observer });
+  const tools = [...makeTools(), delegate];
   const task = taskFor(context, place);
   context.trace.emit(
     "prompt",
     { hash: promptHash(SYSTEM_PROMPT, tools.map(toolSpec)), chars: SYSTEM_PROMPT.length, task },
     { step: "solve" },
   );
-  return runAgent({
-    model: ports.model(place.prepared.settings.model),
+  const end = await runAgent({
+    ...shared,
     tools,
     system: SYSTEM_PROMPT,
     task,
-    prior: await priorMessages(context, place.prior),
-    limits: {
-      turns: budget.turns,
-      totalTokens: ports.operator.maxTotalTokens,
-      costUsd: context.request.budgetUsd ?? budget.usd,
-      wallClockMs: budget.minutes * 60_000,
-      maxOutputTokens: ports.operator.maxOutputTokens,
-      contextTokens: ports.operator.contextTokens,
-    },
-    spent: place.prior?.spent ?? NOTHING_SPENT,
-    price: ports.operator.price(place.prepared.settings.model),
-    clock: ports.clock,
-    ids: ports.ids,
+    prior: resumed.value.prior,
+    spent: newest.spent,
     signal: step.signal,
     observe: observer,
-    checkpoint: async (state) => context.putBlob("transcript", JSON.stringify(state.messages)),
+    checkpoint: save,
     instructions: place.instructions,
   });
+  const { messages, spent, dirty } = end;
+  if (!step.signal.aborted) await save({ messages, spent, dirty });
+  return ok(end);
+}
+
+function limitsOf(context: RunContext, { prepared }: Work): AgentLimits {
+  const { budget } = prepared.settings;
+  const { operator } = context.ports;
+  return {
+    turns: budget.turns,
+    totalTokens: operator.maxTotalTokens,
+    costUsd: context.request.budgetUsd ?? budget.usd,
+    wallClockMs: budget.minutes * 60_000,
+    maxOutputTokens: operator.maxOutputTokens,
+    contextTokens: operator.contextTokens,
+  };
+}
+
+function tokenizerOf({ ports }: RunContext): { readonly tokenizer?: Tokenizer } {
+  return ports.tokenizer === undefined ? {} : { tokenizer: ports.tokenizer };
 }
 
 /** `/revise` texts accepted while the run works, from the log, so that a restarted round hears them again. */
@@ -213,12 +252,6 @@ function createInstructions(
       return fresh;
     },
   };
-}
-
-async function priorMessages(context: RunContext, prior: Solved | null): Promise<readonly Message[]> {
-  if (prior === null) return [];
-  const stored = await context.blob("transcript");
-  return stored === null ? [] : (JSON.parse(stored) as readonly Message[]);
 }
 
 function issueText(context: RunContext): string {

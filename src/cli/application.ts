@@ -7,7 +7,6 @@ import { createWebhookMiddleware } from "#src/app/webhooks.ts";
 import { type Clock, systemClock } from "#src/base/clock.ts";
 import { type Ids, systemIds } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
-import { processIdentity } from "#src/base/process-identity.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import type { AppCredentials, Config } from "#src/config/config.ts";
 import type { Environment } from "#src/config/environment.ts";
@@ -108,7 +107,7 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
     // Who posts a webhook in this very moment waits for the middleware instead of being turned away.
     handlers.webhooks = async (request, response) => (await middleware)(request, response);
     await middleware;
-    worker = createWorker({ ports, queue, name: `${processIdentity()}-${ids.hex(4)}` });
+    worker = createWorker({ ports, queue, name: `${process.pid}-${ids.hex(4)}`, alone: true });
     await worker.start();
   };
   const stop = async () => {

@@ -83,6 +83,7 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
       allowedHosts: gitHosts(config.github.host),
       localRepositories: place.localRepositories,
       gitEnvironment: parts.env,
+      alone: true,
       clock,
       ids,
       redactor,

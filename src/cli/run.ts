@@ -6,7 +6,6 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
-import { processIdentity } from "#src/base/process-identity.ts";
 import { createRedactor } from "#src/base/redact.ts";
 import { type Config, formatProblems, secretsOf } from "#src/config/config.ts";
 import { loadEnv, processEnvironment } from "#src/config/environment.ts";
@@ -84,7 +83,7 @@ async function work(config: Config, request: RunRequest, output: string): Promis
       localRepositories: [request.repository.cloneUrl.slice("file://".length)],
     },
   );
-  const worker = createWorker({ ports, queue, name: `${processIdentity()}-${systemIds.hex(4)}` });
+  const worker = createWorker({ ports, queue, name: `local-${systemIds.hex(4)}`, alone: true });
   const interrupted = interruption();
   try {
     await store.createRun(request);

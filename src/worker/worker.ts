@@ -1,6 +1,5 @@
 /** The worker: takes hints from the queue, claims runs by lease, and at its start takes up whatever a predecessor left. */
 
-import { hasEnded } from "#src/base/process-identity.ts";
 import { messageOf } from "#src/base/result.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
 import { LeaseLost, openRun, type RunContext } from "#src/fix/run-context.ts";
@@ -24,8 +23,10 @@ const POSITIONS_KEPT = 10;
 export interface WorkerOptions {
   readonly ports: FixPorts;
   readonly queue: Queue;
-  /** Unique per process; one that `processIdentity` made lets a successor on this machine take over at once. */
+  /** Unique per process. */
   readonly name: string;
+  /** No other process works on this store: leases found at the start are a dead predecessor's, and nobody need wait until they expire. */
+  readonly alone: boolean;
 }
 
 export interface Worker {
@@ -51,7 +52,7 @@ export function createWorker(options: WorkerOptions): Worker {
     start: async () => {
       await ports.sandbox.sweep();
       await removeLeftovers(ports);
-      await freeDeadLeases(ports);
+      if (options.alone) await freeLeases(ports);
       queue.start(async (runId, lane, attention) => {
         const again = { after: AGAIN_AFTER_MS };
         try {
@@ -110,10 +111,8 @@ async function removeLeftovers(ports: FixPorts): Promise<void> {
   }
 }
 
-/** A killed process of this machine gives nothing back; nobody need wait until its leases expire. */
-async function freeDeadLeases({ store, log }: FixPorts): Promise<void> {
+async function freeLeases({ store, log }: FixPorts): Promise<void> {
   for (const { runId, worker } of await store.leases()) {
-    if (!hasEnded(worker)) continue;
     const lease = await store.claim(runId, worker, LEASE_TTL_MS);
     if (lease === null) continue;
     await store.release(lease);

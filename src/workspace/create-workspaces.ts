@@ -41,6 +41,8 @@ export interface WorkspacesOptions {
   readonly gitEnvironment: Readonly<Record<string, string | undefined>>;
   /** Bytes of all mirrors together; default 20 GiB. */
   readonly mirrorCapBytes?: number;
+  /** This process holds the lock on the data directory: no other living one uses it. Default: false. */
+  readonly alone?: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly redactor: Redactor;
@@ -51,7 +53,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const { clock, ids, redactor, log } = options;
   const places = placesUnder(options.dataDir, options.owner);
   const git = createHostGit({ environment: options.gitEnvironment, home: places.gitHome, clock, redactor });
-  const locks = createLocks(places.mirrors, clock, ids);
+  const locks = createLocks(places.mirrors, clock, ids, options.alone);
   const mirrors = createMirrors({
     git,
     locks,

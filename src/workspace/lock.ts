@@ -18,7 +18,7 @@ import type { Ids } from "#src/base/ids.ts";
 import { keyedQueue } from "./keyed-queue.ts";
 
 const POLL_MS = 100;
-/** A holder in another process-id namespace can't be looked up; after this long without a sign of life it counts as dead. */
+/** A holder in another process-id namespace can't be looked up; unless we are known to be alone, it counts as dead after this long without a sign of life. */
 const FOREIGN_HOLDER_MS = 60 * 60_000;
 
 interface Holder {
@@ -89,8 +89,9 @@ async function ownNamespace(): Promise<string> {
  * Locks are numbered files `<name>.<n>`; the highest number is the lock. It is free when its holder gave it back or died,
  * and is then taken by creating the next number, which only one contender can. The highest file is never removed, so
  * numbers only grow, and a late contender that creates a lower number sees that it is not the highest and steps back.
+ * `alone`: no living process but this one uses the directory, so that a container that was killed holds up no successor.
  */
-export function createLocks(directory: string, clock: Clock, ids: Ids): Locks {
+export function createLocks(directory: string, clock: Clock, ids: Ids, alone = false): Locks {
   const queue = keyedQueue();
   const fileOf = (name: string, number: number) => join(directory, `${name}.${number}`);
 
@@ -105,7 +106,7 @@ export function createLocks(directory: string, clock: Clock, ids: Ids): Locks {
     if (text === "") return true;
     const holder = JSON.parse(text) as Holder;
     if (holder.namespace !== (await ownNamespace()))
-      return clock.now() - (await stat(path)).mtimeMs > FOREIGN_HOLDER_MS;
+      return alone || clock.now() - (await stat(path)).mtimeMs > FOREIGN_HOLDER_MS;
     if (await isAlive({ pid: holder.pid, started: holder.started })) return false;
     if (holder.group !== null && (await isAlive(holder.group))) killGroup(holder.group.pid);
     return true;

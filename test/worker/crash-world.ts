@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
-import { processIdentity } from "#src/base/process-identity.ts";
 import { createRedactor } from "#src/base/redact.ts";
 import { createPorts, openSandbox } from "#src/cli/ports.ts";
 import { loadEnv, processEnvironment } from "#src/config/environment.ts";
@@ -52,8 +51,8 @@ export interface CrashWorld {
   readonly store: Store;
   readonly request: RunRequest;
   readonly baseSha: string;
-  /** Starts a worker that looks like a process which has ended when `kill` is given, so that the next one takes over at once. */
-  startWorker(kill: Kill | null): Promise<LivingWorker>;
+  /** `alone`: as the only one that lives; it takes over what a killed one held. */
+  startWorker(kill: Kill | null, alone?: boolean): Promise<LivingWorker>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -105,7 +104,8 @@ export async function crashWorld(): Promise<CrashWorld> {
     store,
     request,
     baseSha: repository.headSha ?? "",
-    startWorker: (kill) => startWorker({ env, path, privateKey, apiUrl: github.apiUrl }, kill),
+    startWorker: (kill, alone = true) =>
+      startWorker({ env, path, privateKey, apiUrl: github.apiUrl, alone }, kill),
     [Symbol.asyncDispose]: async () => {
       await store.close();
       await model.close();
@@ -120,6 +120,7 @@ interface Place {
   readonly path: string;
   readonly privateKey: string;
   readonly apiUrl: string;
+  readonly alone: boolean;
 }
 
 async function startWorker(place: Place, kill: Kill | null): Promise<LivingWorker> {
@@ -131,9 +132,7 @@ async function startWorker(place: Place, kill: Kill | null): Promise<LivingWorke
     clock: systemClock,
     log: silentLog,
   });
-  // With another start time, the name is that of a process which ended and whose number was given out again.
-  const identity = kill === null ? processIdentity() : processIdentity().replace(/-\d*$/, "-0");
-  const worker = createWorker({ ports: parts.ports, queue, name: `${identity}-${systemIds.hex(4)}` });
+  const worker = createWorker({ ports: parts.ports, queue, name: systemIds.hex(4), alone: place.alone });
   await worker.start();
   return {
     writes: store.writes,

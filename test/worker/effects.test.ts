@@ -116,3 +116,24 @@ describe("F17: a run killed at any write comes to the same end", { concurrency: 
   for (const kill of sample(kills, 4))
     test(`killed ${kill.when} write ${kill.write} of ${writes.length}`, () => killedAt(kill));
 });
+
+test("two workers on one store: the lease decides who works, and the run comes to the same one end", async () => {
+  await using world = await crashWorld();
+  const workers = [await world.startWorker(null, false), await world.startWorker(null, false)];
+  const [first, second] = workers;
+  assert.ok(first !== undefined && second !== undefined);
+  try {
+    await begin(world);
+    await Promise.all(workers.map((worker) => worker.push(world.request.runId)));
+    // Each hears of the approval too, whoever is at work.
+    const both: LivingWorker = {
+      ...first,
+      push: async (runId) => void (await Promise.all(workers.map((worker) => worker.push(runId)))),
+      until: (done) => Promise.race(workers.map((worker) => worker.until(done))),
+    };
+    assert.equal(await see(world, both), false);
+  } finally {
+    await Promise.all(workers.map((worker) => worker.gone()));
+  }
+  await assertTheOneEnd(world);
+});

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
@@ -107,4 +108,14 @@ test("many processes take turns: never two inside at once", async () => {
   const others = [holder(dir.path, work), holder(dir.path, work), holder(dir.path, work)];
   const codes = await Promise.all(others.map(async (child) => (await once(child, "exit"))[0]));
   assert.deepEqual(codes, [0, 0, 0]);
+});
+
+test("F17: what a killed container held is taken over at once by a process that is known to be alone", async () => {
+  await using dir = await tempDir();
+  const held = { pid: process.pid, started: "1", namespace: "pid:[1]", group: null };
+  writeFileSync(join(dir.path, "a.1"), JSON.stringify(held));
+  const among = createLocks(dir.path, systemClock, systemIds);
+  assert.equal(await among.tryHold("a", async () => "taken"), null, "it may be alive in its own container");
+  const alone = createLocks(dir.path, systemClock, systemIds, true);
+  assert.equal(await alone.tryHold("a", async () => "taken"), "taken");
 });

@@ -36,7 +36,7 @@ export interface Conversation {
   mayStart(): Promise<StartCheck>;
   /** The permission of a person at this moment. */
   permission(login: string): Promise<KnownPermission>;
-  /** True when the issue carries the label and was changed after that instant (ms since the epoch): a removal of then is out of date. */
+  /** True when the issue carries the label and was last changed at that instant (ms since the epoch) or later: a removal of then is out of date. */
   labelledAfter(instant: number): Promise<boolean>;
   /** Creates or edits the one status comment. A failure is returned for the trace; it never stops a run. */
   status(journal: EffectJournal, body: string): Promise<Result<null, GitHubFailure>>;

@@ -51,7 +51,7 @@ function isFact(event: RunEvent): boolean {
   );
 }
 
-/** Decides one open fact; unless a consequence is returned or the worker is stopping, it is recorded as handled by then. */
+/** Decides one open fact; unless a consequence is returned, it came too early or the worker is stopping, it is recorded as handled by then. */
 export async function handleFact(context: RunContext, fact: StoredEvent): Promise<Consequence> {
   const { event, seq } = fact;
   switch (event.type) {
@@ -69,6 +69,8 @@ export async function handleFact(context: RunContext, fact: StoredEvent): Promis
     case "issue_closed":
       return withdraw(context, seq, { type: "cancelled", by: event.by, why: "issue_closed" });
     case "pull_request_closed":
+      // It was closed before its opening is on record: the fact waits for that.
+      if (context.run().state === "publishing") return NOTHING;
       if (context.run().state === "published")
         await context.append(
           { type: "fact_handled", seq, decision: "outcome" },

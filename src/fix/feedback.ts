@@ -1,5 +1,6 @@
 /** What a verdict tells the agent when it is sent back: short, structured, and only what it needs to do better. Pure. */
 
+import { headOf } from "#src/base/cut-text.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 
 const MAX_NAMES = 8;
@@ -39,7 +40,7 @@ function newlyFailing(verdict: Verdict): string {
 }
 
 function list(items: readonly string[]): string {
-  const lines = items.slice(0, MAX_NAMES).map((item) => `- ${item.slice(0, MAX_MESSAGE)}`);
+  const lines = items.slice(0, MAX_NAMES).map((item) => `- ${headOf(item, MAX_MESSAGE)}`);
   if (items.length > MAX_NAMES) lines.push(`- and ${items.length - MAX_NAMES} more`);
   return lines.join("\n");
 }

@@ -5,6 +5,7 @@ import { err, ok, type Result } from "#src/base/result.ts";
 import { mayDecide } from "#src/gate/decide.ts";
 import { LABEL } from "#src/gate/label.ts";
 import { type Marker, parseMarker, sameMarker } from "#src/gate/marker.ts";
+import type { RenderedPlan } from "#src/gate/plan-comment.ts";
 import type {
   GitHub,
   GitHubApp,
@@ -15,7 +16,7 @@ import type {
 } from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import type { RunRequest } from "#src/run/run.ts";
-import { type Conversation, isPassing, type PlanPlace, type StartCheck } from "./conversation.ts";
+import { type Conversation, isPassing, type StartCheck } from "./conversation.ts";
 
 const TRIES = 5;
 const FIRST_PAUSE_MS = 1_000;
@@ -44,27 +45,30 @@ export function githubConversation(parts: ConversationParts): Conversation {
     },
     status: (journal, body) => keepStatus(poster, journal, body),
     plan: async (journal, render) => {
-      const full = render("full");
       const posted = await post(poster, journal, "plan-comment", (size) => render(size).body);
       if (!posted.ok) return posted;
-      const whole = posted.value.body.length >= full.body.length;
-      const place: PlanPlace = {
-        commentId: posted.value.id,
-        at: posted.value.createdAt,
-        diffShown: whole && full.diffShown,
-      };
-      return ok(place);
+      const { id: commentId, createdAt: at, body } = posted.value;
+      return ok({ commentId, at, diffShown: standsWhole(body, render) });
     },
     result: async (journal, render) => asNull(await post(poster, journal, "result-comment", render)),
     concludePlan: (commentId, body) => concludePlan(poster, commentId, body),
     answer: (journal, commentId, reaction, body) => answer(poster, journal, { commentId, reaction, body }),
     labelledAfter: async (instant) => {
       const now = await github.issue(issue);
-      return now.ok && now.value.updatedAt > instant && now.value.labels.includes(LABEL);
+      // GitHub's times are whole seconds: a label set again within one carries the removal's own time.
+      return now.ok && now.value.updatedAt >= instant && now.value.labels.includes(LABEL);
     },
     branchHead: (branch) => github.branchSha(branch),
     publisher: () => app.repository(request.installationId, { id, owner, name }, "write", signal),
   };
+}
+
+/** Whether the plan that stands shows its whole diff; one that is shorter than both of ours was cut by somebody. */
+function standsWhole(body: string, render: (size: "full" | "short") => RenderedPlan): boolean {
+  const full = render("full");
+  if (body.length >= full.body.length) return full.diffShown;
+  const short = render("short");
+  return body.length >= short.body.length && short.diffShown;
 }
 
 async function mayStart(parts: ConversationParts, github: GitHub): Promise<StartCheck> {
@@ -174,11 +178,15 @@ async function keepStatus(
   body: string,
 ): Promise<Result<null, GitHubFailure>> {
   const known = journal.done("status-comment");
-  if (known === null) return asNull(await post(poster, journal, "status-comment", () => body));
-  const edited = await poster.github.editComment(Number(known.id), body);
-  if (edited.ok || edited.error.code !== "not_found") return edited;
-  // Somebody deleted it: a new one, found by its marker from then on.
-  return asNull(await post(poster, journal, "status-comment", () => body));
+  if (known !== null) {
+    const edited = await poster.github.editComment(Number(known.id), body);
+    if (edited.ok || edited.error.code !== "not_found") return edited;
+    // Somebody deleted it: a new one, found by its marker from then on.
+  }
+  const posted = await post(poster, journal, "status-comment", () => body);
+  if (!posted.ok || posted.value.body === body) return asNull(posted);
+  // It stood already, with the words of then.
+  return poster.github.editComment(posted.value.id, body);
 }
 
 async function concludePlan(

@@ -137,15 +137,44 @@ function provingTests(verdict: Verdict, collected: Collected, diff: string): Pla
   if (verdict.class !== "proven") return [];
   const ids = verdict.by.filter((proof) => proof.source === "new").map((proof) => proof.test);
   return collected.changes
-    .filter((change) => ids.some((id) => id.startsWith(change.path)))
+    .filter((change) => ids.some((id) => isOfFile(id, change.path)))
     .map((change) => ({ path: change.path, diff: diffOf(diff, change.path) }))
     .filter((test) => test.diff !== "");
 }
 
-/** One file's part of a unified git diff. */
+/** Ids begin with the file's path; `a.test.js` is no file of `a.test.jsx > works`. */
+function isOfFile(id: string, path: string): boolean {
+  return id.startsWith(path) && !/^[\w./-]/.test(id.slice(path.length));
+}
+
+/** One file's part of a unified git diff, found by the header, since lines of the content may look like one. */
 export function diffOf(diff: string, path: string): string {
   const parts = diff.split(/^(?=diff --git )/m);
-  return parts.find((part) => part.includes(`\n+++ b/${path}\n`)) ?? "";
+  return parts.find((part) => newNameOf(part) === `b/${path}`) ?? "";
+}
+
+function newNameOf(part: string): string | null {
+  const header = part.slice(0, Math.max(0, part.search(/^@@ /m)));
+  // Git ends a name that has a blank with a tab, and quotes one that has quotes or control characters.
+  const name = /^\+\+\+ (.*?)\t?$/m.exec(header)?.[1];
+  if (name === undefined) return null;
+  return name.startsWith('"') ? unquote(name.slice(1, -1)) : name;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  t: "\t",
+  n: "\n",
+  v: "\v",
+  f: "\f",
+  r: "\r",
+};
+
+function unquote(name: string): string {
+  return name.replace(/\\([0-7]{3}|.)/g, (_, code: string) =>
+    code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (ESCAPES[code] ?? code),
+  );
 }
 
 function warningsOf(parts: PlanParts): readonly string[] {

@@ -1,0 +1,201 @@
+/** What a lease holder makes of what others recorded: decided once, in order, and with a consequence where there is one. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Consequence, handleFact, openFacts } from "#src/fix/facts.ts";
+import { sendReplies } from "#src/fix/replies.ts";
+import type { Command, RunEvent } from "#src/run/run.ts";
+import { samplePlan, sampleRequest } from "#test/run/sample.ts";
+import { type FixRig, fixRig } from "./rig.ts";
+
+const PLAN = samplePlan();
+
+async function toPlan(rig: FixRig): Promise<void> {
+  for (const phase of ["preparing", "solving", "verifying"] as const)
+    await rig.append({ type: "phase_entered", phase });
+  await rig.append({ type: "proposed", ...PLAN });
+}
+
+async function toPublishing(rig: FixRig): Promise<void> {
+  await toPlan(rig);
+  const { digest } = PLAN;
+  await rig.append({ type: "approved", by: "maya", digest, commentId: 1_001, unverified: false });
+  await rig.append({ type: "publish_started" });
+}
+
+function said(command: Command, change: Partial<{ by: string; commentId: number }> = {}): RunEvent {
+  const issue = { title: "New title", body: "new body" };
+  return { type: "command_received", fact: { command, by: "maya", commentId: 2_000, issue, ...change } };
+}
+
+/** Handles every open fact as the watch does, until one asks for something. */
+async function handleAll(rig: FixRig): Promise<Consequence> {
+  for (const fact of openFacts(rig.context)) {
+    const consequence = await handleFact(rig.context, fact);
+    if (consequence.kind !== "none") return consequence;
+  }
+  return { kind: "none" };
+}
+
+function decisions(rig: FixRig): readonly string[] {
+  return rig.context.events().flatMap(({ event }) => (event.type === "fact_handled" ? [event.decision] : []));
+}
+
+test("a label taken off cancels the run; one that was set again meanwhile makes the removal out of date", async () => {
+  for (const labelledAgain of [false, true]) {
+    await using rig = await fixRig();
+    rig.talk.labelledAgain = labelledAgain;
+    await rig.fact({ type: "label_removed", by: "tom", issueUpdatedAt: 5 });
+    const consequence = await handleAll(rig);
+    if (labelledAgain) {
+      assert.deepEqual(consequence, { kind: "none" });
+      assert.deepEqual(decisions(rig), ["out_of_date"]);
+      assert.deepEqual(openFacts(rig.context), []);
+    } else {
+      assert.ok(consequence.kind === "cancel");
+      assert.deepEqual(consequence.event, { type: "cancelled", by: "tom", why: "unlabeled" });
+      assert.equal(consequence.reply, null);
+      assert.deepEqual(decisions(rig), [], "it is recorded only once the work has stopped");
+    }
+  }
+});
+
+test("closing the issue withdraws a plan that waits; once it is approved it is only recorded", async () => {
+  await using waiting = await fixRig();
+  await toPlan(waiting);
+  await waiting.fact({ type: "issue_closed", by: "maya" });
+  assert.equal((await handleAll(waiting)).kind, "cancel");
+  await using publishing = await fixRig();
+  await toPublishing(publishing);
+  await publishing.fact({ type: "issue_closed", by: "maya" });
+  await publishing.fact({ type: "label_removed", by: "maya", issueUpdatedAt: 5 });
+  assert.deepEqual(await handleAll(publishing), { kind: "none" });
+  assert.deepEqual(decisions(publishing), ["recorded", "recorded"]);
+});
+
+test("the end of the pull request is its outcome; before its opening is on record the fact waits", async () => {
+  await using rig = await fixRig();
+  await toPublishing(rig);
+  await rig.fact({ type: "pull_request_closed", merged: true, by: "maya" });
+  assert.deepEqual(await handleAll(rig), { kind: "none" });
+  assert.equal(openFacts(rig.context).length, 1);
+  await rig.append({
+    type: "published",
+    pullRequest: 40,
+    url: "https://x",
+    branch: "b",
+    commitSha: "4".repeat(40),
+  });
+  await handleAll(rig);
+  const run = rig.context.run();
+  assert.ok(run.state === "published" && run.outcome === "merged");
+  assert.deepEqual(openFacts(rig.context), []);
+  await rig.fact({ type: "pull_request_closed", merged: false, by: "maya" });
+  await handleAll(rig);
+  const after = rig.context.run();
+  assert.ok(after.state === "published" && after.outcome === "closed");
+});
+
+test("an approval is recorded with its decision in one step, and answered once", async () => {
+  await using rig = await fixRig();
+  await toPlan(rig);
+  await rig.fact(said({ verb: "approve", digest: null, unverified: false }));
+  await handleAll(rig);
+  const run = rig.context.run();
+  assert.ok(run.state === "approved" && run.approval.by === "maya" && run.approval.digest === PLAN.digest);
+  assert.deepEqual(decisions(rig), ["approve"]);
+  await sendReplies(rig.context);
+  await sendReplies(rig.context);
+  assert.deepEqual(
+    rig.talk.calls.filter((call) => call.startsWith("answer")),
+    ["answer 2000 +1 null"],
+  );
+});
+
+test("F06: whoever may not decide changes nothing; with triage rights they are told why, else they get a reaction", async () => {
+  for (const [permission, answered] of [
+    ["read", false],
+    ["none", false],
+    ["unknown", false],
+    ["triage", true],
+  ] as const) {
+    await using rig = await fixRig();
+    await toPlan(rig);
+    rig.talk.permission = permission;
+    await rig.fact(said({ verb: "approve", digest: null, unverified: false }, { by: "eve" }));
+    await handleAll(rig);
+    assert.equal(rig.context.run().state, "awaiting_approval");
+    await sendReplies(rig.context);
+    const answer = rig.talk.calls.find((call) => call.startsWith("answer")) ?? "";
+    assert.ok(answer.startsWith("answer 2000 confused"));
+    assert.equal(answer.includes("needs write access"), answered, answer);
+  }
+});
+
+test("a permission that could not be asked for because the worker stops leaves the command open", async () => {
+  await using rig = await fixRig();
+  await toPlan(rig);
+  const stopped = rig.context.during(AbortSignal.abort());
+  await rig.fact(said({ verb: "approve", digest: null, unverified: false }));
+  for (const fact of openFacts(stopped)) assert.deepEqual(await handleFact(stopped, fact), { kind: "none" });
+  assert.equal(openFacts(rig.context).length, 1);
+  assert.deepEqual(decisions(rig), []);
+});
+
+test("H01: a retry works from the issue as it stood at the command, and keeps who asked and for how much", async () => {
+  await using rig = await fixRig();
+  await toPlan(rig);
+  await rig.fact(said({ verb: "retry", budgetUsd: 5 }, { by: "tom" }));
+  const consequence = await handleAll(rig);
+  assert.ok(consequence.kind === "new_run");
+  const { request } = consequence;
+  assert.notEqual(request.runId, rig.context.runId);
+  assert.deepEqual(
+    { ...request, runId: "" },
+    {
+      ...sampleRequest(),
+      runId: "",
+      issue: { ...sampleRequest().issue, title: "New title", body: "new body" },
+      askedBy: "tom",
+      trigger: "retry",
+      parent: { runId: rig.context.runId, instruction: "" },
+      budgetUsd: 5,
+    },
+  );
+});
+
+test("H03: a run that follows another one takes a bare approval only after a minute", async () => {
+  const parent = { runId: "01k0000000aaaaaa", instruction: "" };
+  await using rig = await fixRig(sampleRequest({ trigger: "retry", parent }));
+  for (const phase of ["preparing", "solving", "verifying"] as const)
+    await rig.append({ type: "phase_entered", phase });
+  await rig.append({ type: "proposed", ...PLAN, planCommentAt: rig.clock.now() });
+  await rig.fact(said({ verb: "approve", digest: null, unverified: false }));
+  await handleAll(rig);
+  assert.deepEqual(decisions(rig), ["refuse"]);
+  await rig.clock.advance(60_000);
+  await rig.fact(said({ verb: "approve", digest: null, unverified: false }, { commentId: 2_001 }));
+  await handleAll(rig);
+  assert.equal(rig.context.run().state, "approved");
+});
+
+test("facts are decided in their order, and what comes after a cancel waits for it", async () => {
+  await using rig = await fixRig();
+  await rig.fact(said({ verb: "status" }));
+  await rig.fact(said({ verb: "cancel" }, { commentId: 2_001 }));
+  await rig.fact(said({ verb: "help" }, { commentId: 2_002 }));
+  const consequence = await handleAll(rig);
+  assert.ok(consequence.kind === "cancel" && consequence.event.why === "command");
+  assert.deepEqual(decisions(rig), ["answer"]);
+  assert.equal(openFacts(rig.context).length, 2);
+});
+
+test("the log of all this reduces again after a restart, fact by fact", async () => {
+  await using rig = await fixRig();
+  await toPlan(rig);
+  await rig.fact(said({ verb: "revise", text: "differently" }));
+  const consequence = await handleAll(rig);
+  assert.ok(consequence.kind === "new_run" && consequence.request.parent?.instruction === "differently");
+  const stored = await rig.store.events(rig.context.runId);
+  assert.deepEqual(stored, rig.context.events());
+});

@@ -106,6 +106,8 @@ async function webhook(
     return plain(response, 415, "set the webhook's content type to application/json");
   const body = await readBody(request);
   if (body === null) return plain(response, 413, `at most ${MAX_BODY_BYTES} bytes are taken`);
+  // The middleware takes any JSON for an event, and fails on one that is no object.
+  if (!body.trimStart().startsWith("{")) return plain(response, 400, "a webhook's body is a JSON object");
   // The middleware takes the text as it came, so that the signature is checked over exactly the bytes that were sent.
   (request as IncomingMessage & { body?: string }).body = body;
   return handler(request, response);

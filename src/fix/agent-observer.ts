@@ -1,5 +1,6 @@
 /** Turns what the agent loop reports into trace lines and the live numbers of the status comment. */
 
+import type { Clock } from "#src/base/clock.ts";
 import type { TraceFacts } from "#src/gate/plan-comment.ts";
 import type { Spent, ToolTally } from "#src/harness/agent.ts";
 import type { HarnessEvent, Purpose } from "#src/harness/events.ts";
@@ -7,9 +8,16 @@ import type { Trace, TraceOf, TracePlace } from "#src/trace/trace.ts";
 import { asJson, type RunContext } from "./run-context.ts";
 import type { Solved } from "./steps/solve.ts";
 
+/** What of a run's context the observer uses. */
+export interface Observed {
+  readonly trace: Trace;
+  readonly progress: Pick<RunContext["progress"], "setTrace">;
+  readonly ports: { readonly clock: Clock };
+}
+
 /** Counts on from what earlier rounds of the run used. */
 export function createAgentObserver(
-  context: RunContext,
+  context: Observed,
   prior: Pick<Solved, "spent" | "toolCalls" | "retries"> | null,
 ): (event: HarnessEvent) => void {
   const startedAt = context.ports.clock.now();

@@ -98,6 +98,7 @@ suite("compaction planner", () => {
         }
         const fits =
           total(newest) + total(messages.slice(0, 2)) + policy.noteShare * policy.budget <= policy.budget;
+        if (plan.to > plan.from) assert.ok(plan.noteTokens >= Math.floor(policy.noteShare * policy.budget));
         if (fits && plan.to > plan.from) assert.deepEqual(kept, newest);
       }),
       RUNS,

@@ -23,6 +23,64 @@ test("what the provider reported is taken for what it covered, and corrects the 
   assert.ok(added > 1.9 * before && added < 2.1 * before);
 });
 
+test("two reports far apart tell what is fixed in a request from what a token of text counts", () => {
+  const meter = createMeter([]);
+  const system: Message = { role: "system", content: "x".repeat(280) };
+  const start = [system, user("task")];
+  const pages = Array.from({ length: 4 }, (_, at) => user(`${at}`.repeat(2_800)));
+  // The provider adds 5,000 tokens of its own and counts our text 1.5 times as high as we do.
+  const counted = (messages: readonly Message[]) =>
+    messages.reduce((sum, { content }) => sum + estimateTokens(content) + 4, 0);
+  const report = (messages: readonly Message[]) => 5_000 + Math.round(1.5 * counted(messages.slice(1)));
+  meter.learn(start, report(start));
+  meter.learn([...start, ...pages.slice(0, 2)], report([...start, ...pages.slice(0, 2)]));
+  const all = [...start, ...pages];
+  assert.ok(Math.abs(meter.estimate(all) - report(all)) <= 3);
+  assert.ok(Math.abs(meter.overhead(all) - 5_000) <= 3);
+  assert.ok(Math.abs(meter.body(all) - (report(all) - 5_000)) <= 3);
+  assert.ok(
+    Math.abs(meter.body(start) - 1.5 * counted(start.slice(1))) <= 3,
+    "a transcript that shrinks, too",
+  );
+});
+
+test("a report that cannot be true of the text moves the estimate by a bounded factor only", () => {
+  const meter = createMeter([]);
+  const first = [user("x".repeat(28_000))];
+  meter.learn(first, 7);
+  const added = meter.estimate([...first, user("x".repeat(28_000))]) - 7;
+  assert.ok(added >= 5_000, String(added));
+  meter.learn(first, 0);
+  assert.equal(meter.estimate(first), 7, "nothing is learnt from zero");
+});
+
+test("the tokenizer is asked only where characters could decide wrongly, and about each message once", async () => {
+  const asked: string[] = [];
+  const tokenizer = {
+    count: async (texts: readonly string[]) => {
+      asked.push(...texts);
+      return texts.map(({ length }) => length / 2);
+    },
+    close: async () => undefined,
+  };
+  const meter = createMeter([], tokenizer);
+  const first = user("x".repeat(2_800));
+  const second = user("y".repeat(280));
+  assert.ok((await meter.measure([first], 2_100)) < 1_100);
+  assert.deepEqual(asked, [], "about 1,000, at most 2,000: below the limit in any case");
+  assert.equal(await meter.measure([first], 1_900), meter.estimate([first]));
+  assert.ok(meter.estimate([first]) >= 1_400, "characters would have said 1,000");
+  await meter.measure([first, second], 0);
+  await meter.measure([first, second], 0);
+  assert.deepEqual(asked, [first.content, second.content]);
+});
+
+test("where the tokenizer cannot count, characters do", async () => {
+  const broken = createMeter([], { count: async () => null, close: async () => undefined });
+  const messages = [user("x".repeat(2_800))];
+  assert.equal(await broken.measure(messages, 0), createMeter([]).estimate(messages));
+});
+
 test("cost counts cached and uncached input apart; an unknown price stays unknown for the run", () => {
   const counted = countUsage({ inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 100_000 }, 0, 0);
   const cost = costOf(counted, { inputUsd: 10, cachedUsd: 1, outputUsd: 100 });

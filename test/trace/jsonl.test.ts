@@ -79,6 +79,17 @@ suite("writing", () => {
     assert.deepEqual([first?.step, first?.turn], [null, null]);
   });
 
+  test("what happened in a sub-agent carries the id of its call, everything else carries none", async () => {
+    await using dir = await tempDir();
+    const trace = opened(join(dir.path, "traces"));
+    trace.emit("tool_call", SAMPLE.tool_call, { step: "solve", turn: 3, parent: "call00009" });
+    trace.emit("tool_call", SAMPLE.tool_call, { step: "solve", turn: 3 });
+    trace.close();
+    const { events } = await read(trace.path);
+    assert.equal(events[0]?.parent, "call00009");
+    assert.ok(events[1] !== undefined && !("parent" in events[1]));
+  });
+
   test("a later process goes on numbering; after a torn line it starts a new one", async () => {
     await using dir = await tempDir();
     for (const text of ["one", "two"]) {

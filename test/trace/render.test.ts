@@ -83,6 +83,14 @@ suite("the story", () => {
       assert.ok(text.includes(expected), `${expected}\nis missing in\n${text}`);
   });
 
+  test("what a sub-agent did is set apart, under the turn of its call", () => {
+    const parent = "call00001";
+    const nested = (["model_request", "tool_call"] as const).map((type) => event(type, { turn: 1, parent }));
+    const text = plain([event("tool_call", { turn: 1 }), ...nested, event("tool_result", { turn: 1 })]);
+    assert.equal(text.match(/── turn/g)?.length, 1);
+    assert.match(text, /\d ┆ asked the model.*\n.*\d ┆ → read_file.*\n.*\d ← read_file/);
+  });
+
   test("an empty trace, torn lines and types of a later release are said", () => {
     assert.match(plain([]), /has not written anything yet/);
     assert.match(plain(sampleRun(), [3, 9]), /unreadable lines in the file: 3, 9/);

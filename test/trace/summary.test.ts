@@ -57,6 +57,18 @@ suite("summary", () => {
     });
   });
 
+  test("sub-agents and hand-over notes cost money and time, but are no turns and no calls of the run", () => {
+    const parent = "call00009";
+    const within = (["model_request", "model_reply", "tool_call", "tool_result", "stop"] as const).map(
+      (type) => event(type, { parent }),
+    );
+    const summary = summarise([...within, reply({ purpose: "note" }), reply({})]);
+    assert.deepEqual(
+      [summary.turns, summary.toolCalls, summary.stop, summary.tokens.input, summary.modelMs],
+      [1, {}, null, 6_000, 4_500],
+    );
+  });
+
   test("an empty trace is all zero", () => {
     assert.deepEqual(summarise([]), {
       turns: 0,

@@ -3,33 +3,33 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { scriptOf } from "#src/demo/scripts.ts";
-import { byIssue, byTurns, call, say, taskOf } from "#test/support/model-turns.ts";
+import { byIssue, taskOf } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, REPO, REPORTER } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
+import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
 
 const WRITER = "wanda";
 const TRIAGER = "tim";
 
-const addition = byTurns(
-  call("edit_file", { path: "add.zig", old: "a - b", new: "a + b" }),
-  say("Add instead of subtracting\n\nIt subtracted."),
-);
+const UNKNOWN = `${OWNER}/unknown`;
 
 describe("bad repositories, issues and people from outside", { concurrency: true }, () => {
   const shared = sharedWorld(
     {
-      script: byIssue({ "No tests": addition, "Unknown stack": addition }, scriptOf("good")),
+      script: byIssue({ "Who may approve": scriptOf("good") }, smallJob),
       env: { CONCURRENCY: "4" },
       people: { [WRITER]: "write", [TRIAGER]: "triage" },
     },
     async (world) => {
       await world.addRepository({ name: "empty", defaultBranch: "trunk" });
-      const source = { "add.zig": "fn add(a: i32, b: i32) i32 { return a - b; }\n" };
       await world.addRepository({
         name: "untested",
-        files: { ...source, "package.json": '{"name":"untested","version":"1.0.0"}\n' },
+        files: { ...SMALL_FILES, "package.json": '{"name":"untested","version":"1.0.0"}\n' },
       });
-      await world.addRepository({ name: "unknown", files: { ...source, "build.zig": "// the build\n" } });
+      await world.addRepository({
+        name: "unknown",
+        files: { ...SMALL_FILES, "build.zig": "// the build\n" },
+      });
     },
   );
 
@@ -51,16 +51,16 @@ describe("bad repositories, issues and people from outside", { concurrency: true
   });
 
   test("a stack that is not known: the same, with what to do about it", async () => {
-    const plan = await unproven(shared.get(), { repo: `${OWNER}/unknown`, title: "Unknown stack" });
+    const plan = await unproven(shared.get(), { repo: UNKNOWN, title: "Unknown stack" });
     assert.match(plan, /No test command was found/);
     assert.match(plan, /agent-fix\.yml/);
   });
 
   test("an issue with an empty body is worked on by its title", async () => {
     const world = shared.get();
-    const issue = world.openIssue({ title: "Cents lose their zero", body: null });
-    world.github.label(REPO, issue, MAINTAINER, LABEL);
-    await world.untilState(issue, "awaiting_approval");
+    const issue = world.openIssue({ title: "Cents lose their zero", body: null }, UNKNOWN);
+    world.github.label(UNKNOWN, issue, MAINTAINER, LABEL);
+    await world.untilState(issue, "awaiting_approval", UNKNOWN);
     const task = tasksOf(world).find((text) => text.includes("Cents lose their zero"));
     assert.ok(task !== undefined);
     assert.doesNotMatch(task, /null|undefined/);
@@ -71,9 +71,9 @@ describe("bad repositories, issues and people from outside", { concurrency: true
     const words = "All of these receipts are wrong too. ".repeat(1_600);
     const body = `<!-- hidden-one -->\nSee below.\n${words}\nvisible end <!-- hidden-two\nnever closed`;
     assert.ok(body.length > 59_000);
-    const issue = world.openIssue({ title: "A long story", body });
-    world.github.label(REPO, issue, MAINTAINER, LABEL);
-    const plan = await world.untilComment(issue, "plan");
+    const issue = world.openIssue({ title: "A long story", body }, UNKNOWN);
+    world.github.label(UNKNOWN, issue, MAINTAINER, LABEL);
+    const plan = await world.untilComment(issue, "plan", { repo: UNKNOWN });
     assert.match(plan.body, /Hidden text was removed.*2 HTML comments/);
     const task = tasksOf(world).find((text) => text.includes("A long story"));
     assert.ok(task !== undefined);

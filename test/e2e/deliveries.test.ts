@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { scriptOf } from "#src/demo/scripts.ts";
 import type { Delivery } from "#src/github/sim/webhooks.ts";
 import { LABEL, MAINTAINER, type Outside, REPO } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
+import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
 
 describe("deliveries from outside", () => {
-  const shared = sharedWorld({ script: scriptOf("good") });
+  const shared = sharedWorld({ script: smallJob, files: SMALL_FILES });
 
   test("F01: every delivery sent twice, and again after a restart, makes one run, one comment of each kind, one pull request", async () => {
     const world = shared.get();
@@ -28,7 +28,7 @@ describe("deliveries from outside", () => {
     await world.restart();
     github.webhooks.redeliver(label.id);
     github.webhooks.duplicateNext(1);
-    github.comment(REPO, issue, MAINTAINER, "/approve");
+    github.comment(REPO, issue, MAINTAINER, "/approve unverified");
     const approval = deliveryOf(world, "created");
     await world.untilState(issue, "published");
     github.webhooks.redeliver(approval.id);

@@ -3,17 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { FaultKind } from "#src/github/sim/faults.ts";
-import { byTurns, call, say } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
+import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
 import { sample } from "#test/support/tier.ts";
-
-const FILES = { "add.zig": "fn add(a: i32, b: i32) i32 { return a - b; }\n" };
-
-const script = byTurns(
-  call("edit_file", { path: "add.zig", old: "a - b", new: "a + b" }),
-  say("Add instead of subtracting\n\nIt subtracted."),
-);
 
 const FORBIDDEN: FaultKind = {
   kind: "status",
@@ -109,12 +102,12 @@ const CASES: readonly Case[] = [
 ];
 
 describe("GitHub refuses or breaks", { concurrency: true }, () => {
-  const shared = sharedWorld({ script, env: { CONCURRENCY: "4" } });
+  const shared = sharedWorld({ script: smallJob, files: SMALL_FILES, env: { CONCURRENCY: "4" } });
 
-  for (const [index, one] of sample(CASES, 5).entries()) {
+  for (const [index, one] of sample(CASES, 4).entries()) {
     test(one.name, async () => {
       const world = shared.get();
-      const { fullName: repo } = await world.addRepository({ name: `faulty-${index}`, files: FILES });
+      const { fullName: repo } = await world.addRepository({ name: `faulty-${index}`, files: SMALL_FILES });
       await play(world, repo, one);
     });
   }

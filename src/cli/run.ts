@@ -18,6 +18,7 @@ import type { Store } from "#src/store/store.ts";
 import { createWorker } from "#src/worker/worker.ts";
 import { readRequest } from "./local-request.ts";
 import { createLog, toStandardError } from "./logger.ts";
+import { localDataDir } from "./places.ts";
 import { createPorts, openSandbox } from "./ports.ts";
 import { terminalConversation } from "./terminal-conversation.ts";
 
@@ -59,8 +60,7 @@ export async function run(args: readonly string[]): Promise<number> {
 
 async function work(config: Config, request: RunRequest, output: string): Promise<number> {
   const env = processEnvironment();
-  // Apart from the server's state, so that neither takes up the other's runs.
-  const dataDir = join(config.server.dataDir, "local");
+  const dataDir = localDataDir(config.server.dataDir);
   const local: Config = { ...config, server: { ...config.server, dataDir } };
   const redactor = createRedactor(secretsOf(config));
   const log = createLog(

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { processEnvironment } from "#src/config/environment.ts";
 import { readTrace } from "#src/trace/read.ts";
 import { renderTrace, renderTraceJson } from "#src/trace/render.ts";
-import { dataDirOf, knownTraces, traceFile } from "./places.ts";
+import { dataDirOf, findTrace, knownTraces } from "./places.ts";
 
 const USAGE = `agent-fix trace <run id>: what a run did, turn by turn.
 
@@ -35,7 +35,7 @@ export async function trace(args: readonly string[]): Promise<number> {
     console.error(`${JSON.stringify(runId)} is not a run id; agent-fix trace lists them.`);
     return 2;
   }
-  const read = await readTrace(traceFile(dataDir, runId));
+  const read = await readTrace(await findTrace(dataDir, runId));
   if (!read.ok) {
     console.error(read.error.message);
     return 1;

@@ -1,0 +1,38 @@
+/** Runs the command line as a person would: a process of its own with nothing but the environment it is given. */
+
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { processEnvironment } from "#src/config/environment.ts";
+
+const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Command {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** PATH, HOME and TMPDIR are passed on, unless `env` has others. */
+export function agentFix(args: readonly string[], { env = {}, cwd }: Command = {}): Promise<Ended> {
+  const { PATH, HOME, TMPDIR } = processEnvironment();
+  const own = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...Object.fromEntries(own), NO_COLOR: "1", ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const text = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (piece: string) => {
+      text[name] += piece;
+    });
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => resolve({ code, ...text }));
+  });
+}

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import type { RunRequest } from "#src/run/run.ts";
@@ -24,7 +25,7 @@ export async function readRequest(directory: string, issueFile: string): Promise
       id,
       owner: "local",
       name: basename(directory),
-      cloneUrl: `file://${directory}`,
+      cloneUrl: pathToFileURL(directory).href,
       defaultBranch: branch,
       private: true,
     },

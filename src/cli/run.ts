@@ -3,6 +3,7 @@
 import { writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
@@ -80,7 +81,7 @@ async function work(config: Config, request: RunRequest, output: string): Promis
       converse: () => talk.conversation,
       gitToken: () => async () => null,
       tracePlace: (runId) => `agent-fix trace ${runId}`,
-      localRepositories: [request.repository.cloneUrl.slice("file://".length)],
+      localRepositories: [fileURLToPath(request.repository.cloneUrl)],
     },
   );
   const worker = createWorker({ ports, queue, name: `local-${systemIds.hex(4)}`, alone: true });

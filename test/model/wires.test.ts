@@ -54,7 +54,7 @@ function fold(wire: Wire, bytes: Uint8Array, places: readonly number[]) {
 
 for (const wire of WIRES) {
   describe(`on the wire of ${wire.name}`, () => {
-    for (const [name, run] of Object.entries(CASES)) test(name, () => run(wire));
+    for (const [name, run] of Object.entries(CASES)) test(name, { timeout: 30_000 }, () => run(wire));
 
     test("A29, A30: wherever its bytes are cut, the reply is the one that was meant", () => {
       fc.assert(

@@ -40,7 +40,7 @@ function transcriptOf(turns: readonly TurnShape[], task = "Fix it."): readonly M
         role: "tool",
         callId: calls[at]?.id ?? "",
         name: "read",
-        content: "r".repeat(size + 1),
+        content: `${"r\n".repeat(size / 2)}r`,
       });
     if (after !== "") messages.push({ role: "user", content: after });
   }
@@ -150,6 +150,15 @@ suite("compaction planner", () => {
       results.map(({ content }) => isStub(content)),
       [true, true, false],
     );
+  });
+
+  test("an earlier note alone is not replaced by another one", () => {
+    const turns = [1, 2].map(() => ({ text: 10, results: [3_000], after: "" }));
+    const text = handOverText({ told: [], todos: null, asked: [], note: "n".repeat(600) });
+    const messages = transcriptOf(turns).toSpliced(2, 0, { role: "user", content: text });
+    const plan = planCompaction(messages, { budget: 1_700, keepTurns: 5, noteShare: 0.1 }, sizeOf);
+    assert.ok(plan !== null && plan.to === plan.from);
+    assert.equal(plan.kept[0]?.content, text);
   });
 
   test("I06: when the newest turn alone is too large, its results are clipped and say so", () => {

@@ -165,16 +165,19 @@ suite("circles are noticed across rounds and restarts", () => {
   });
 
   test("results that were cleared are not taken for equal ones", async () => {
-    const calls = ["1", "2", "3"].map((n) => call("read", { value: "same" }, `same0000${n}`));
+    const asked = (value: string, id: string, content: string): Message[] => [
+      { role: "assistant", content: "", calls: [call("read", { value }, id)] },
+      { role: "tool", callId: id, name: "read", content },
+    ];
+    // What the first and the third turn really answered is not known any more.
     const prior: Message[] = [
       { role: "system", content: "s" },
       { role: "user", content: "u" },
-      ...calls.slice(0, 2).flatMap((asked): Message[] => [
-        { role: "assistant", content: "", calls: [asked] },
-        { role: "tool", callId: asked.id, name: "read", content: "[cleared: read, 90 lines]" },
-      ]),
+      ...asked("a", "read00001", "[cleared: read, 90 lines]"),
+      ...asked("b", "read00002", "read b"),
+      ...asked("a", "read00003", "[cleared: read, 90 lines]"),
     ];
-    const { events } = await playAgent([turn("read", "same"), reply("answer")], { prior });
+    const { events } = await playAgent([turn("read", "b"), reply("answer")], { prior });
     assert.equal(events.filter((event) => event.type === "notice").length, 0);
   });
 });

@@ -147,7 +147,7 @@ export async function startOutside(options: OutsideOptions): Promise<Outside> {
         ? {}
         : { fromDirectory: options.fromDirectory ?? DEMO_REPOSITORY }),
     });
-    const dataDir = join(dir.path, "data");
+    const dataDir = options.env?.DATA_DIR ?? join(dir.path, "data");
     const env = {
       APP_ID: String(APP_ID),
       PRIVATE_KEY: privateKey,

@@ -46,7 +46,12 @@ export async function serve(args: readonly string[]): Promise<number> {
     await openForBusiness(config, application, log);
     const { webhookProxyUrl } = config.github;
     if (webhookProxyUrl !== null)
-      relay = await startRelay(webhookProxyUrl, `${application.server.url}${WEBHOOK_PATH}`, log);
+      relay = startRelay({
+        source: webhookProxyUrl,
+        target: `${application.server.url}${WEBHOOK_PATH}`,
+        clock: systemClock,
+        log,
+      });
     log.info({ url: application.server.url, signal: await stopped }, "stopping");
   } finally {
     await relay?.stop();

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { startRelay } from "#src/app/relay.ts";
 import { type Log, silentLog } from "#src/base/log.ts";
+import { closedPort } from "#test/support/closed-port.ts";
 import { createManualClock } from "#test/support/manual-clock.ts";
 
 test("a relay that was not there, then refuses, then cuts the line, is connected to in the end, and its webhooks arrive", async () => {
@@ -83,11 +84,6 @@ async function listening(
         server.closeAllConnections();
       }),
   };
-}
-
-async function closedPort(): Promise<number> {
-  await using server = await listening(() => undefined);
-  return Number(new URL(server.url).port);
 }
 
 /** A log whose warnings can be waited for. */

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { closedPort } from "#test/support/closed-port.ts";
 import { taskOf } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, REPO, startOutside } from "#test/support/outside.ts";
 import { SMALL_FILES } from "#test/support/small-job.ts";
@@ -128,15 +129,6 @@ async function endOf(world: Outside, issue: number): Promise<{ readonly body: st
   );
   assert.deepEqual([...(await github.git(REPO).refs()).keys()], ["refs/heads/main"]);
   return result;
-}
-
-/** A port that was free a moment ago, with nothing behind it. */
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -12,6 +12,7 @@ import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { startModelServer } from "#src/demo/model-server.ts";
 import { startGitHub } from "#src/github/sim/server.ts";
+import { closedPort } from "#test/support/closed-port.ts";
 import { processesLeft } from "#test/support/left-behind.ts";
 import { byTurns, call, say } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, REPO, startOutside } from "#test/support/outside.ts";
@@ -220,7 +221,8 @@ describe("the server's own HTTP", () => {
     // A relay that is not there must not keep the server from its work.
     world = await startOutside({
       script: () => say("Nothing to do."),
-      env: { WEBHOOK_PROXY_URL: "http://127.0.0.1:9/none" },
+      files: { "a.txt": "one\n" },
+      env: { WEBHOOK_PROXY_URL: `http://127.0.0.1:${await closedPort()}/none` },
     });
   });
   after(async () => {

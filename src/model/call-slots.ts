@@ -78,18 +78,21 @@ export function createCallSlots(toolNames: ReadonlySet<string>, ids: Ids): CallS
   };
 }
 
+const CALL_FIELDS: ReadonlySet<string> = new Set(["index", "id", "type", "function"]);
+const FUNCTION_FIELDS: ReadonlySet<string> = new Set(["name", "arguments"]);
+
 function readDelta(raw: unknown): CallDelta | null {
   const call = asRecord(raw);
   if (call === null) return null;
-  const { index, id, type: _type, function: fn, ...extra } = call;
-  const { name, arguments: args, ...functionExtra } = asRecord(fn) ?? {};
+  const { index, id } = call;
+  const fn = asRecord(call.function) ?? NOTHING;
   return {
     index: readIndex(index),
     id: typeof id === "number" ? String(id) : asText(id),
-    name: asText(name),
-    arguments: readArguments(args),
-    extra: withoutEmpty(extra),
-    functionExtra: withoutEmpty(functionExtra),
+    name: asText(fn.name),
+    arguments: readArguments(fn.arguments),
+    extra: othersOf(call, CALL_FIELDS),
+    functionExtra: othersOf(fn, FUNCTION_FIELDS),
   };
 }
 
@@ -104,12 +107,27 @@ function readArguments(value: unknown): string | null {
   return typeof value === "string" ? asText(value) : JSON.stringify(value);
 }
 
-function withoutEmpty(fields: JsonRecord): JsonRecord {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== ""));
+const NOTHING: JsonRecord = {};
+
+/** The fields that say something and are not `known`; most pieces of a long call have none, and then nothing is built. */
+function othersOf(fields: JsonRecord, known: ReadonlySet<string>): JsonRecord {
+  let others: Record<string, unknown> | null = null;
+  for (const name in fields) {
+    const value = fields[name];
+    if (known.has(name) || value === null || value === "") continue;
+    others ??= {};
+    others[name] = value;
+  }
+  return others ?? NOTHING;
+}
+
+function merged(before: JsonRecord, added: JsonRecord): JsonRecord {
+  return isEmpty(added) ? before : { ...before, ...added };
 }
 
 function isEmpty(fields: JsonRecord): boolean {
-  return Object.keys(fields).length === 0;
+  for (const _ in fields) return false;
+  return true;
 }
 
 /** The call that this delta continues unless it turns out to open a new one. */
@@ -185,8 +203,8 @@ function continueSlot(slot: Slot, delta: CallDelta, toolNames: ReadonlySet<strin
   slot.id = joinId(slot, delta);
   slot.index ??= delta.index;
   if (delta.name !== null) slot.name = joinName(slot.name, delta.name, toolNames);
-  slot.extra = { ...slot.extra, ...delta.extra };
-  slot.functionExtra = { ...slot.functionExtra, ...delta.functionExtra };
+  slot.extra = merged(slot.extra, delta.extra);
+  slot.functionExtra = merged(slot.functionExtra, delta.functionExtra);
   if (slot.scanner.whole && opensObject(delta)) {
     if (isRepetition(slot, delta)) return;
     if (isEmptyObject(slot)) {

@@ -26,7 +26,8 @@ export function createMessageExtra(): MessageExtra {
 
   return {
     add: (delta) => {
-      for (const [key, value] of Object.entries(delta)) {
+      for (const key in delta) {
+        const value = delta[key];
         if (!KNOWN.has(key) && value !== null && value !== "") keep(key, value);
       }
       for (const key of REASONING) {

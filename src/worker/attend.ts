@@ -79,7 +79,12 @@ async function goOn(attended: Attended): Promise<void> {
       await facts.settle();
       continue;
     }
-    if (isEnded(context.run())) return;
+    if (isEnded(context.run())) {
+      // What had to wait for the end, such as a pull request that was closed before it was on record.
+      await facts.settle();
+      if (facts.pending() === null) return;
+      continue;
+    }
     if (lane === "desk" && !isDelivering(context)) {
       await queue.push(context.runId, "work");
       await unlessStopped(status.show(), facts);

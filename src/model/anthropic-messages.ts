@@ -25,7 +25,7 @@ export function createAnthropicMessages(options: ProviderOptions): Model {
 /**
  * The client, made on its first use, as loading the package takes a tenth of a second and 30 MB. What the package would read from
  * the environment, from a profile in the home directory, or send to a tracer is given or switched off here. Its own reader of
- * streams is not used: it ends without an error when a stream is cut off, and drops events without a name.
+ * streams is not used: it ends without an error when a stream is closed early, and drops events without a name, errors too.
  */
 function anthropicClient({
   baseUrl,

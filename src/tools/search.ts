@@ -18,21 +18,28 @@ const SPECIAL = /[\\^$.|?*+()[\]{}]/;
 
 /**
  * Arguments: pattern, path, glob or nothing, `literal` or `regex`. Matches are counted and cut inside, so that no line of a
- * megabyte leaves the sandbox; the last line of the output is their number.
+ * megabyte leaves the sandbox; the last line of the output is their number. Sorting makes ripgrep work on one processor
+ * only, so it counts unsorted first, and only the first files with matches are searched once more, in order.
  */
 const SCRIPT = `
 if command -v rg >/dev/null 2>&1; then
-  options=(--no-config --hidden --no-require-git --no-ignore-global --no-ignore-parent --line-number --no-heading --with-filename
-    --color never --sort path --max-columns 1500 --max-columns-preview --glob '!.git')
+  options=(--no-config --hidden --no-require-git --no-ignore-global --no-ignore-parent --with-filename --color never --glob '!.git')
   [ "$4" = literal ] && options+=(--fixed-strings)
   [ -n "$3" ] && options+=(--glob "$3")
-  rg "\${options[@]}" --regexp "$1" -- "$2"
-else
-  options=(-rnIHE --exclude-dir=.git)
-  [ "$4" = literal ] && options=(-rnIHF --exclude-dir=.git)
-  [ -n "$3" ] && options+=(--include="\${3##*/}")
-  grep "\${options[@]}" -e "$1" -- "$2"
-fi | cut -b 1-2000 | sed -n '1,${MOST_MATCHES}p;$='
+  counted=$(rg "\${options[@]}" --count --stats --regexp "$1" -- "$2"; echo "$?")
+  code=\${counted##*$'\\n'}
+  # Lines of path:count, an empty one, and the statistics. The slash sorts before all else, as in a listing by directory.
+  mapfile -t files < <(sed '/^$/,$d' <<<"$counted" | tr / '\\001' | LC_ALL=C sort | head -n ${MOST_MATCHES} | tr '\\001' / | sed 's/:[0-9]*$//')
+  [ "\${#files[@]}" = 0 ] && exit "$code"
+  rg --no-config --line-number --no-heading --with-filename --color never --max-columns 1500 --max-columns-preview --sort path \
+    $([ "$4" = literal ] && echo --fixed-strings) --regexp "$1" -- "\${files[@]}" | cut -b 1-2000 | sed -n '1,${MOST_MATCHES}p'
+  sed -n 's/ matched lines$//p' <<<"$counted" | tail -n 1
+  exit "$code"
+fi
+options=(-rnIHE --exclude-dir=.git)
+[ "$4" = literal ] && options=(-rnIHF --exclude-dir=.git)
+[ -n "$3" ] && options+=(--include="\${3##*/}")
+grep "\${options[@]}" -e "$1" -- "$2" | cut -b 1-2000 | sed -n '1,${MOST_MATCHES}p;$='
 exit "\${PIPESTATUS[0]}"`;
 
 const schema = z.object({

@@ -70,6 +70,29 @@ test("the first 50 matches are shown and the others counted", async () => {
   assert.equal(lines[50], "[1,184 more matches; narrow the pattern, path or glob]");
 });
 
+test("matches in many files come in the order of their paths, directory by directory, and all are counted", async () => {
+  const names = [
+    "a/z.txt",
+    "a.txt",
+    "b b.txt",
+    ...Array.from({ length: 60 }, (_, n) => `m/${String(n).padStart(2, "0")}.txt`),
+  ];
+  const files = names.map((name) => [name, "needle\nhay\nneedle\n"] as const);
+  await using space = await openWorkspace({ ...Object.fromEntries(files), "x.bin": "needle\0" });
+  const { text } = await space.run("search", { pattern: "needle" });
+  const lines = text.split("\n");
+  assert.deepEqual(
+    lines.slice(0, 6).map((line) => line.replace(/:needle$/, "")),
+    ["a/z.txt:1", "a/z.txt:3", "a.txt:1", "a.txt:3", "b b.txt:1", "b b.txt:3"],
+  );
+  assert.equal(lines[49], "m/21.txt:3:needle");
+  assert.equal(lines[50], "[76 more matches; narrow the pattern, path or glob]");
+  assert.match(
+    (await space.run("search", { pattern: "needle", glob: "m/5*" })).text,
+    /^m\/50\.txt:1[\s\S]*m\/59\.txt:3:needle$/,
+  );
+});
+
 test("B04: lines of 600 kB come back short", async () => {
   const line = `{"key":"needle","data":"${"x".repeat(600_000)}"}\n`;
   await using space = await openWorkspace({ "big.jsonl": line.repeat(5) });

@@ -29,7 +29,7 @@ const USAGE = `agent-fix run --repo DIR --issue FILE: work on a local checkout a
   --issue FILE   the issue: its first line is the title, the rest the description
   --output FILE  where the patch goes (default: agent-fix-<run id>.patch)
 
-The model comes from OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL. Nothing in the checkout is changed.`;
+The model comes from MODEL_API, its key and OPENAI_MODEL (docs/configuration.md). Nothing in the checkout is changed.`;
 
 /** Exit code 0 with a patch, 1 without one, 2 for wrong options. */
 export async function run(args: readonly string[]): Promise<number> {

@@ -233,11 +233,20 @@ interface Reader {
   destroy(): void;
 }
 
+const READ_BYTES = 64 * 1024;
+
 function createReader(pipe: Pipe, bytes: number, clock: Clock): Reader {
   const capture: Capture = createCapture(bytes);
-  const socket = new Socket({ fd: pipe.readFd, readable: true, writable: false });
+  // Every read goes into the same buffer: a new one for each would pile up by the megabyte under a flood of output.
+  const buffer = Buffer.alloc(READ_BYTES);
+  const callback = (count: number) => {
+    capture.push(buffer.subarray(0, count));
+    return true;
+  };
+  const options = { fd: pipe.readFd, readable: true, writable: false, onread: { buffer, callback } };
+  const socket = new Socket(options);
   const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
-  socket.on("data", (chunk) => capture.push(chunk));
+  socket.resume();
   // A read error on our own end of a pipe means its data is over; what was kept stays valid.
   socket.on("error", () => socket.destroy());
   return {

@@ -41,7 +41,7 @@ function unlink(text: string): string {
     .replace(/\[(?=!)/g, `[${BREAK}`)
     .replace(/\](?=[([:])/g, `]${BREAK}`)
     .replace(/:(?=\/\/)/g, `:${BREAK}`)
-    .replace(/\bwww(?=\.)/gi, `www${BREAK}`);
+    .replace(/(www)(?=\.)/gi, `$1${BREAK}`);
 }
 
 /** What ends or opens a section: fences, headings of both kinds (in lists and quotes too) and rules. */

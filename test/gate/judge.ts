@@ -48,6 +48,8 @@ function read(html: string): Judged {
         if (!inCode()) elements.push(token);
         if (!VOID.has(name)) open.push(name);
         if (/^h[1-6]$/.test(name)) headings.push("");
+        // What ends at a link is no mention with what the link says.
+        if (name === "a") text += "\u241f";
       }
     } else if (!inCode()) {
       const plain = decode(token);

@@ -345,7 +345,7 @@ describe("the server's own HTTP", () => {
 
 /** What the operator reads in the terminal. */
 async function invitation(server: ServerProcess): Promise<{ readonly url: string; readonly code: string }> {
-  const end = systemClock.now() + 30_000;
+  const end = systemClock.now() + 90_000;
   for (;;) {
     const found = /Open (\S+)\/setup and enter this one-time code:\s+(\S+)\n/.exec(server.stdout());
     if (found !== null) return { url: found[1] ?? "", code: found[2] ?? "" };

@@ -67,8 +67,11 @@ export interface Outside {
   server(): ServerProcess;
   /** Standard error and output of all processes so far. */
   output(): string;
-  /** Another repository of the same owner, with the app installed on it and the same people. */
-  addRepository(repository: Omit<NewRepository, "owner">): Promise<RepositoryView>;
+  /** Another repository of the same owner, with the same people and an installation of its own. */
+  addRepository(
+    repository: Omit<NewRepository, "owner">,
+    permissions?: OutsideOptions["permissions"],
+  ): Promise<RepositoryView>;
   /** Opens an issue as the reporter (in the default repository unless said otherwise); returns its number. */
   openIssue(content?: { readonly title?: string; readonly body?: string | null }, repo?: string): number;
   /** SIGKILL of the server. */
@@ -174,7 +177,7 @@ export async function startOutside(options: OutsideOptions): Promise<Outside> {
 
 function repositoriesOf(github: EmbeddedGitHub, options: OutsideOptions) {
   const ids = new Map<string, number>();
-  const add: Outside["addRepository"] = async (repository) => {
+  const add: Outside["addRepository"] = async (repository, permissions = options.permissions) => {
     const created = await github.createRepository({ owner: OWNER, ...repository });
     ids.set(created.fullName, created.id);
     const people: Readonly<Record<string, Permission>> = {
@@ -184,7 +187,6 @@ function repositoriesOf(github: EmbeddedGitHub, options: OutsideOptions) {
     };
     for (const [login, permission] of Object.entries(people))
       github.setPermission(created.fullName, login, permission);
-    const { permissions } = options;
     github.install({
       repositories: [created.fullName],
       ...(permissions === undefined ? {} : { permissions }),

@@ -6,7 +6,7 @@ import { systemClock } from "#src/base/clock.ts";
 import { processEnvironment } from "#src/config/environment.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const READY_LIMIT_MS = 30_000;
+const READY_LIMIT_MS = 90_000;
 const STOP_LIMIT_MS = 10_000;
 const POLL_MS = 20;
 

@@ -29,8 +29,8 @@ export function sharedWorld(
     const started = await startOutside(options);
     world = {
       ...started,
-      addRepository: async (repository) => {
-        const created = await started.addRepository(repository);
+      addRepository: async (...wanted) => {
+        const created = await started.addRepository(...wanted);
         repos.push(created.fullName);
         return created;
       },

@@ -38,14 +38,14 @@ export async function collect(context: RunContext, step: StepContext): Promise<O
     { treeId, files: changes.map((change) => change.path), leftOut: leftOut.length },
     { step: "collect" },
   );
-  const stopped = endOfAgent(solved, changes.length);
+  const stopped = endOfAgent(solved, changes.length, leftOut);
   if (stopped !== null) return stopped;
   const collected: Collected = { round: solved.round, treeId, changes, leftOut };
   return { kind: "done", output: asJson(collected) };
 }
 
 /** Ends the run when there is nothing to verify; a patch of an agent that only ran out of budget is verified all the same. */
-function endOfAgent(solved: Solved, changes: number): Outcome | null {
+function endOfAgent(solved: Solved, changes: number, leftOut: BuiltTree["leftOut"]): Outcome | null {
   const failed = (code: string, message: string): Outcome => ({
     kind: "failed",
     code,
@@ -57,10 +57,20 @@ function endOfAgent(solved: Solved, changes: number): Outcome | null {
   if (changes > 0) return null;
   switch (solved.status) {
     case "done":
-      return failed("no_changes", "The agent finished without changing anything.");
+      return failed("no_changes", `The agent finished without changing anything${besides(leftOut)}.`);
     case "no_progress":
       return failed("no_progress", solved.message);
     default:
       return failed("budget", solved.message);
   }
+}
+
+const MAX_NAMED = 5;
+
+/** What stood in the workspace all the same, so that nobody has to guess why it does not count. */
+function besides(leftOut: BuiltTree["leftOut"]): string {
+  if (leftOut.length === 0) return "";
+  const named = leftOut.slice(0, MAX_NAMED).map(({ path, reason }) => `${path} (${reason})`);
+  const more = leftOut.length > MAX_NAMED ? ` and ${leftOut.length - MAX_NAMED} more` : "";
+  return ` that counts; left out: ${named.join(", ")}${more}`;
 }

@@ -11,6 +11,7 @@ import type { Trace } from "#src/trace/trace.ts";
 import type { Conversation } from "./conversation.ts";
 import type { FixPorts } from "./ports.ts";
 import { createProgress, type Progress } from "./progress.ts";
+import { stoppable } from "./stoppable.ts";
 
 /** The lease went to another worker: whoever holds this context must stop without writing anything more. */
 export class LeaseLost extends Error {
@@ -28,7 +29,7 @@ export interface RunContext {
   readonly stepLog: StepLog;
   /** Aborted when the process ends or the lease is lost: what was asked of GitHub then has no answer. */
   readonly signal: AbortSignal;
-  /** The same run for a part of the work that can be stopped by itself: its calls to GitHub end with `signal` too. */
+  /** The same run for a part of the work that can be stopped by itself: its calls to GitHub end with `signal` too, and it begins nothing in workspaces and sandbox after that. */
   during(signal: AbortSignal): RunContext;
   run(): Run;
   events(): readonly StoredEvent[];
@@ -119,7 +120,8 @@ function buildContext(parts: Parts): RunContext {
     conversation: ports.converse(request, parts.signal),
     during: (signal) => {
       const either = AbortSignal.any([parts.signal, signal]);
-      return { ...context, signal: either, conversation: ports.converse(request, either) };
+      const conversation = ports.converse(request, either);
+      return { ...context, ports: stoppable(ports, either), signal: either, conversation };
     },
     progress: createProgress(),
     journal: journalOf(state, append),

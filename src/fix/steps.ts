@@ -2,6 +2,8 @@
 
 import type { Json } from "#src/base/canonical-json.ts";
 import type { Outcome, Step, StepContext } from "#src/dag/dag.ts";
+import { isEnded } from "#src/run/run.ts";
+import { cleanUp } from "./finish.ts";
 import type { RunContext } from "./run-context.ts";
 import { awaitApproval } from "./steps/await-approval.ts";
 import { baseline } from "./steps/baseline.ts";
@@ -115,10 +117,15 @@ function bind(context: RunContext, plan: StepPlan): Step {
     input: () => plan.input?.(context) ?? null,
     ...(stands === undefined ? {} : { stands }),
     run: async (step) => {
-      const outcome = await plan.work(context.during(step.signal), step);
-      // What a stopped step found out, such as how a suite ended that was killed, is nobody's result.
-      if (step.signal.aborted && outcome.kind === "done" && replay === "safe") return STOPPED;
-      return outcome;
+      try {
+        const outcome = await plan.work(context.during(step.signal), step);
+        // What a stopped step found out, such as how a suite ended that was killed, is nobody's result.
+        const untrue = step.signal.aborted && outcome.kind === "done" && replay === "safe";
+        return untrue ? STOPPED : outcome;
+      } finally {
+        // It was left behind and the run has ended without it: what it made since then is removed too.
+        if (step.signal.aborted && isEnded(context.run())) await cleanUp(context);
+      }
     },
   };
 }

@@ -10,7 +10,7 @@ import { isDelivering, stepsFor } from "#src/fix/steps.ts";
 import type { Attention, Lane, Queue } from "#src/queue/queue.ts";
 import { FAILURE_CODES, type FailureCode, isEnded, type RunEvent } from "#src/run/run.ts";
 import { createFactWatch, type FactWatch } from "./fact-watch.ts";
-import { createOutbox } from "./outbox.ts";
+import { createOutbox, type Outbox } from "./outbox.ts";
 
 export interface Attendance {
   readonly context: RunContext;
@@ -28,6 +28,7 @@ export interface Attendance {
 interface Attended extends Attendance {
   readonly facts: FactWatch;
   readonly status: StatusKeeper;
+  readonly outbox: Outbox;
 }
 
 /**
@@ -44,7 +45,8 @@ export async function attend(attendance: Attendance): Promise<boolean> {
   context.onStateChange(status.showSoon);
   try {
     await facts.settle();
-    await goOn({ ...attendance, facts, status });
+    outbox.sendSoon();
+    await goOn({ ...attendance, facts, status, outbox });
     const woundUp = !isEnded(context.run()) || (await windUp(context, status));
     if (!(await outbox.send()) || !woundUp) return false;
     if (isEnded(context.run()) && openFacts(context).length === 0) await context.settle();
@@ -75,6 +77,7 @@ async function goOn(attended: Attended): Promise<void> {
     const consequence = facts.pending();
     if (consequence !== null) {
       await carryOut(attended, consequence);
+      attended.outbox.sendSoon();
       facts.clear();
       await facts.settle();
       continue;

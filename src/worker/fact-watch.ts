@@ -16,7 +16,7 @@ export interface FactWatch {
   close(): Promise<void>;
 }
 
-/** `onDecided` is called after each look, when replies may be due. */
+/** `onDecided` is called after each look that decided something, when replies may be due. */
 export function createFactWatch(whole: RunContext, onDecided: () => void): FactWatch {
   const closed = new AbortController();
   const context = whole.during(closed.signal);
@@ -26,7 +26,8 @@ export function createFactWatch(whole: RunContext, onDecided: () => void): FactW
   const decide = async () => {
     if (closed.signal.aborted || pending !== null) return;
     await context.refresh();
-    for (const fact of openFacts(context)) {
+    const open = openFacts(context);
+    for (const fact of open) {
       const consequence = await handleFact(context, fact);
       if (consequence.kind === "none") continue;
       pending = consequence;
@@ -34,7 +35,7 @@ export function createFactWatch(whole: RunContext, onDecided: () => void): FactW
       stop.abort(new Error(`cancelled by ${by}`));
       return;
     }
-    onDecided();
+    if (open.length > 0) onDecided();
   };
   const settle = () => {
     looking = looking.then(decide, decide);

@@ -107,15 +107,22 @@ export async function fixRig(request: RunRequest = sampleRequest()): Promise<Fix
   };
 }
 
-/** Ports that these tests do not reach complain when they are. */
+/** Ports that these tests do not reach complain when they are used. */
 function withoutTheRest(given: Partial<FixPorts>): FixPorts {
-  return new Proxy(given, {
-    get: (target, name) => {
-      const value = target[name as keyof FixPorts];
-      if (value === undefined && typeof name === "string") throw new Error(`no port ${name} in this test`);
-      return value;
-    },
-  }) as FixPorts;
+  const missing = (port: string) =>
+    new Proxy(
+      {},
+      {
+        get: (_, name) => () => {
+          throw new Error(`${port}.${String(name)} was called, which this test does not have`);
+        },
+      },
+    );
+  const none: Pick<FixPorts, "workspaces" | "sandbox"> = {
+    workspaces: missing("workspaces") as FixPorts["workspaces"],
+    sandbox: missing("sandbox") as FixPorts["sandbox"],
+  };
+  return { ...none, ...given } as FixPorts;
 }
 
 function recorded(talk: Talk): Conversation {

@@ -10,6 +10,7 @@ import { openCheckpoints } from "#src/fix/checkpoints.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
 import { openRun } from "#src/fix/run-context.ts";
 import { NOTHING_SPENT } from "#src/harness/agent.ts";
+import { delegateTool } from "#src/harness/delegate.ts";
 import { runAgent } from "#src/harness/loop.ts";
 import { SYSTEM_PROMPT } from "#src/harness/prompt.ts";
 import type { Tool } from "#src/harness/tool.ts";
@@ -74,21 +75,25 @@ export async function ourLoop({ url, tools, task, dataDir }: OurRun): Promise<re
   const checkpoints = await openCheckpoints(opened.value, 0);
   if (!checkpoints.ok) throw new Error(checkpoints.error);
   const toolMs: number[] = [];
-  const end = await runAgent({
+  const observe = createAgentObserver(opened.value, null);
+  const common = {
     ...shared,
     model: createOpenAiChat({ baseUrl: url, apiKey: null, modelId: "bench", redactor, ...shared }),
-    tools: tools.map((tool) => timedTool(tool, toolMs)),
-    system: SYSTEM_PROMPT,
-    task,
-    prior: [],
     limits: {
       ...{ turns: 60, totalTokens: 1e9, costUsd: null, wallClockMs: 600_000 },
       ...{ maxOutputTokens: 4_000, contextTokens: 1_000_000 },
     },
-    spent: NOTHING_SPENT,
     price: { inputUsd: 1, cachedUsd: 0.1, outputUsd: 4 },
+    observe,
+  };
+  const end = await runAgent({
+    ...common,
+    tools: [...tools.map((tool) => timedTool(tool, toolMs)), delegateTool({ ...common, tools })],
+    system: SYSTEM_PROMPT,
+    task,
+    prior: [],
+    spent: NOTHING_SPENT,
     signal,
-    observe: createAgentObserver(opened.value, null),
     checkpoint: (state) => checkpoints.value.save(state),
   });
   opened.value.trace.close();

@@ -10,8 +10,8 @@ import { type AppRig, appRig, REPO } from "./rig.ts";
 
 const ISSUE = { title: "/approve", body: "/approve\n" };
 
-async function rigWithRun(): Promise<AppRig & { readonly number: number }> {
-  const rig = await appRig();
+async function rigWithRun(commits = false): Promise<AppRig & { readonly number: number }> {
+  const rig = await appRig({ commits });
   const number = rig.hub.openIssue(REPO, "ravi", ISSUE);
   rig.hub.label(REPO, number, "maya", LABEL);
   await rig.settled();
@@ -147,7 +147,7 @@ test("an answer without a run that GitHub refuses is logged, and the webhook is 
 });
 
 test("the end of our pull request is a fact of its run; one of a fork's branch of that name is not", async () => {
-  await using rig = await rigWithRun();
+  await using rig = await rigWithRun(true);
   const [run] = await rig.runs();
   const branch = branchName(rig.number, run?.runId ?? "");
   await rig.hub.pushCommit(REPO, { by: "maya", branch, files: { x: "y" } });

@@ -40,12 +40,17 @@ export interface AppRig extends GitHubRig {
 export interface AppRigOptions {
   readonly paused?: boolean;
   readonly allowedOwners?: readonly string[] | null;
+  /** A repository with commits; most tests need none, and each costs several git programs. */
+  readonly commits?: boolean;
   /** Puts something between the edge and the store, through the port. */
   readonly wrapStore?: (store: Store) => Store;
 }
 
 export async function appRig(options: AppRigOptions = {}): Promise<AppRig> {
-  const github = await githubRig({ impatient: true });
+  const github = await githubRig({
+    impatient: true,
+    repository: options.commits === true ? {} : { files: {} },
+  });
   const { hub, redactor, clock } = github;
   hub.setPermission(REPO, "maya", "maintain");
   hub.setPermission(REPO, "ravi", "read");

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { readRequest } from "#src/cli/local-request.ts";
 import { writeTree } from "#test/support/file-tree.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
+import { sample } from "#test/support/tier.ts";
 import { sampleRun } from "#test/trace/sample.ts";
 import { agentFix } from "./command.ts";
 
@@ -33,7 +34,7 @@ test("what is no command is told by name, with the help, and ends with 2", async
   }
 });
 
-for (const command of COMMANDS)
+for (const command of sample(COMMANDS, 2))
   test(`agent-fix ${command} --help tells its use without doing anything`, async () => {
     await using dir = await tempDir();
     const ended = await agentFix([command, "--help"], { env: { DATA_DIR: join(dir.path, "data") } });
@@ -133,7 +134,7 @@ test("trace on garbage, on nothing and on what is no run id says so in a sentenc
     "traces/directory.jsonl/x": "",
   };
   await withTraces(files, async (env) => {
-    for (const [run, code, words] of [
+    const cases: readonly (readonly [string, number, RegExp])[] = [
       ["garbage", 1, /not.*trace|no trace/i],
       ["binary", 1, /not.*trace|no trace/i],
       ["future", 1, /version/i],
@@ -141,7 +142,8 @@ test("trace on garbage, on nothing and on what is no run id says so in a sentenc
       ["missing", 1, /no trace/i],
       ["../state", 2, /is not a run id; agent-fix trace lists them/],
       ["UPPER", 2, /is not a run id/],
-    ] as const) {
+    ];
+    for (const [run, code, words] of sample(cases, 4)) {
       const ended = await agentFix(["trace", run], { env });
       assert.equal(ended.code, code, `${run}: ${ended.stdout}${ended.stderr}`);
       assert.match(ended.stderr, words, run);

@@ -1,14 +1,29 @@
 /** Publishing against the embedded GitHub through the real adapter: one commit of exactly the approved tree, and refusals that leave nothing. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 import type { PublishFailure } from "#src/publish/publish.ts";
 import { branchName } from "#src/publish/publish.ts";
 import { publishPullRequest } from "#src/publish/pull-request.ts";
-import { RUN_ID } from "#test/run/sample.ts";
 import { memoryJournal, type PublishRig, publishRig, REPO } from "./rig.ts";
 
 const CHANGE = { "src/add.js": "export const add = (a, b) => a + b;\n" };
+
+/** One GitHub for all but those that need another installation; each test has a run, and so a branch, of its own. */
+let rig: PublishRig;
+let runs = 0;
+
+before(async () => {
+  rig = await publishRig();
+});
+
+afterEach(() => rig.hub.clearFaults());
+
+after(() => rig[Symbol.asyncDispose]());
+
+function ownRun(): { readonly runId: string } {
+  return { runId: `run${++runs}` };
+}
 
 async function refused(rig: PublishRig, ...args: Parameters<PublishRig["request"]>): Promise<PublishFailure> {
   const result = await publishPullRequest(rig.request(...args));
@@ -17,12 +32,11 @@ async function refused(rig: PublishRig, ...args: Parameters<PublishRig["request"
 }
 
 test("one commit stands on the approved base with the approved tree, verified as the app's, and the pull request carries the approved words", async () => {
-  await using rig = await publishRig();
-  const proposal = await rig.propose(CHANGE);
+  const proposal = await rig.propose(CHANGE, ownRun());
   const result = await publishPullRequest(rig.request(proposal));
   assert.ok(result.ok, JSON.stringify(result));
   const { commitSha, branch, pullRequest, url } = result.value;
-  assert.equal(branch, `agent-fix/issue-12-${RUN_ID}`);
+  assert.equal(branch, `agent-fix/issue-12-${proposal.runId}`);
   assert.equal(await rig.head(proposal), commitSha);
   const commit = await rig.origin.readCommit(commitSha);
   assert.deepEqual([commit?.parents, commit?.tree], [[rig.headSha], proposal.treeId]);
@@ -40,7 +54,6 @@ test("one commit stands on the approved base with the approved tree, verified as
 });
 
 test("modes, deletions, links, odd names, empty and binary files arrive byte for byte", async () => {
-  await using rig = await publishRig();
   const binary = Uint8Array.from({ length: 2_000 }, (_, index) => (index * 7) % 256);
   const changes = {
     "run.sh": { mode: "100644", content: Buffer.from("echo no longer executable\n") },
@@ -55,7 +68,7 @@ test("modes, deletions, links, odd names, empty and binary files arrive byte for
     "binary.bin": binary,
     "no-final-newline": "a\r\nb",
   } as const;
-  const proposal = await rig.propose(changes);
+  const proposal = await rig.propose(changes, ownRun());
   const result = await publishPullRequest(rig.request(proposal));
   assert.ok(result.ok, JSON.stringify(result));
   const items = await rig.origin.readTree(result.value.commitSha, true);
@@ -78,21 +91,19 @@ test("modes, deletions, links, odd names, empty and binary files arrive byte for
 });
 
 test("a plan that is not proven becomes a draft", async () => {
-  await using rig = await publishRig();
-  const proposal = await rig.propose(CHANGE, { draft: true });
+  const proposal = await rig.propose(CHANGE, { ...ownRun(), draft: true });
   assert.ok((await publishPullRequest(rig.request(proposal))).ok);
   assert.equal(rig.pulls(proposal)[0]?.pull?.draft, true);
 });
 
 test("where GitHub has no drafts, a plain pull request is opened, also when an answer is lost meanwhile", async () => {
-  await using rig = await publishRig();
   const body = {
     message: "Validation Failed",
     errors: [{ resource: "PullRequest", code: "custom", message: "Draft pull requests are not supported." }],
   };
   rig.hub.fault({ method: "POST", path: /\/pulls$/, times: 1, fault: { kind: "status", status: 422, body } });
   rig.hub.fault({ method: "POST", path: /\/pulls$/, times: 1, fault: { kind: "drop_before" } });
-  const proposal = await rig.propose(CHANGE, { draft: true });
+  const proposal = await rig.propose(CHANGE, { ...ownRun(), draft: true });
   assert.ok((await publishPullRequest(rig.request(proposal))).ok);
   assert.deepEqual(
     rig.pulls(proposal).map(({ pull }) => pull?.draft),
@@ -101,9 +112,8 @@ test("where GitHub has no drafts, a plain pull request is opened, also when an a
 });
 
 test("an approved draft is never opened as anything else because GitHub was out of order", async () => {
-  await using rig = await publishRig();
   rig.hub.fault({ method: "POST", path: /\/pulls$/, times: 3, fault: { kind: "status", status: 502 } });
-  const proposal = await rig.propose(CHANGE, { draft: true });
+  const proposal = await rig.propose(CHANGE, { ...ownRun(), draft: true });
   assert.ok((await publishPullRequest(rig.request(proposal))).ok);
   assert.deepEqual(
     rig.pulls(proposal).map(({ pull }) => pull?.draft),
@@ -113,8 +123,7 @@ test("an approved draft is never opened as anything else because GitHub was out 
 
 for (const draft of [false, true])
   test(`E07, E08: a branch of that name with other content is refused and never touched (draft: ${draft})`, async () => {
-    await using rig = await publishRig();
-    const proposal = await rig.propose(CHANGE, { draft });
+    const proposal = await rig.propose(CHANGE, { ...ownRun(), draft });
     const branch = branchName(proposal.issue, proposal.runId);
     const foreign = await rig.hub.pushCommit(REPO, { by: "eve", branch, files: { foreign: "x" } });
     for (const journal of [memoryJournal(), await intendedJournal()]) {
@@ -133,8 +142,7 @@ async function intendedJournal() {
 }
 
 test("E08: a branch with the approved tree on another base, or with one commit more, counts as foreign", async () => {
-  await using rig = await publishRig();
-  const proposal = await rig.propose(CHANGE);
+  const proposal = await rig.propose(CHANGE, ownRun());
   const branch = branchName(proposal.issue, proposal.runId);
   const first = await rig.hub.pushCommit(REPO, { by: "eve", branch, files: { extra: "x" } });
   const second = await rig.hub.pushCommit(REPO, { by: "eve", branch, files: { extra: null, ...CHANGE } });
@@ -146,12 +154,11 @@ test("E08: a branch with the approved tree on another base, or with one commit m
 });
 
 test("F10: what the base already holds is no change to propose, and no branch stays", async () => {
-  await using rig = await publishRig();
-  const proposal = await rig.propose(CHANGE);
-  // The same commit has landed on the base meanwhile.
-  const landed = await publishPullRequest(rig.request({ ...proposal, runId: "other" }));
+  const proposal = await rig.propose(CHANGE, { ...ownRun(), targetBranch: "release" });
+  // The same commit has landed on the target branch meanwhile.
+  const landed = await publishPullRequest(rig.request({ ...proposal, ...ownRun(), targetBranch: "main" }));
   assert.ok(landed.ok);
-  await rig.origin.updateRef("refs/heads/main", landed.value.commitSha, rig.headSha);
+  await rig.origin.updateRef("refs/heads/release", landed.value.commitSha, null);
   const failure = await refused(rig, proposal);
   assert.equal(failure.code, "no_changes");
   assert.equal(await rig.head(proposal), null);
@@ -159,8 +166,7 @@ test("F10: what the base already holds is no change to propose, and no branch st
 });
 
 test("F12: a workflow file without its permission is refused with what to grant, and no branch stays", async () => {
-  await using rig = await publishRig();
-  const proposal = await rig.propose({ ".github/workflows/ci.yml": "on: push\n" });
+  const proposal = await rig.propose({ ".github/workflows/ci.yml": "on: push\n" }, ownRun());
   const failure = await refused(rig, proposal);
   assert.equal(failure.code, "permission");
   assert.match(failure.message, /Grant the app workflows, contents and pull requests write access.*\/retry/);
@@ -183,8 +189,7 @@ for (const [missing, permissions] of [
   });
 
 test("a tree that GitHub builds differently from the approved one is never published", async () => {
-  await using rig = await publishRig();
-  const proposal = await rig.propose(CHANGE);
+  const proposal = await rig.propose(CHANGE, ownRun());
   const tampered = { content: async () => Buffer.from("something else\n") };
   const failure = await refused(rig, proposal, tampered);
   assert.equal(failure.code, "publish_refused");
@@ -195,18 +200,16 @@ test("a tree that GitHub builds differently from the approved one is never publi
 });
 
 test("a base commit that is gone, and a target branch that is gone, are refused without leftovers", async () => {
-  await using rig = await publishRig();
-  const proposal = await rig.propose(CHANGE);
+  const proposal = await rig.propose(CHANGE, ownRun());
   const noBase = { ...proposal, baseSha: "9".repeat(40) };
   assert.equal((await refused(rig, noBase)).code, "publish_refused");
-  const noTarget = { ...proposal, targetBranch: "release" };
+  const noTarget = { ...proposal, targetBranch: "gone" };
   assert.equal((await refused(rig, noTarget)).code, "publish_refused");
   assert.equal(await rig.head(proposal), null);
 });
 
 test("a base that moved on does not move the parent: the approved base stays the base", async () => {
-  await using rig = await publishRig();
-  const proposal = await rig.propose(CHANGE);
+  const proposal = await rig.propose(CHANGE, ownRun());
   await rig.hub.pushCommit(REPO, { by: "maya", files: { "other.txt": "x" } });
   const result = await publishPullRequest(rig.request(proposal));
   assert.ok(result.ok);
@@ -215,8 +218,7 @@ test("a base that moved on does not move the parent: the approved base stays the
 });
 
 test("labels of the proposal are set on the pull request", async () => {
-  await using rig = await publishRig();
-  const proposal = await rig.propose(CHANGE, { labels: ["automated"] });
+  const proposal = await rig.propose(CHANGE, { ...ownRun(), labels: ["automated"] });
   assert.ok((await publishPullRequest(rig.request(proposal))).ok);
   assert.deepEqual(rig.pulls(proposal)[0]?.labels, ["automated"]);
 });

@@ -7,6 +7,7 @@ import { byIssue, byTurns, call, say } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, REPORTER } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
 import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
+import { sample } from "#test/support/tier.ts";
 
 const UNVERIFIED = "/approve unverified";
 const PWNED = `/tmp/pwned-${process.pid}`;
@@ -38,7 +39,10 @@ describe("odd input from outside", { concurrency: true }, () => {
     env: { CONCURRENCY: "4" },
   });
 
-  test("H08: names of branches, files and issues are never words of a shell or options of git", async () => {
+  const stories: (readonly [string, () => Promise<void>])[] = [];
+  const story = (name: string, work: () => Promise<void>) => stories.push([name, work]);
+
+  story("H08: names of branches, files and issues are never words of a shell or options of git", async () => {
     const world = shared.get();
     const { github } = world;
     const defaultBranch = `main;touch$\{IFS}${PWNED}`;
@@ -59,27 +63,30 @@ describe("odd input from outside", { concurrency: true }, () => {
     assert.equal(existsSync(PWNED), false);
   });
 
-  test("F07: a change that does not fit into a comment says so, and is approved by its digest only", async () => {
-    const world = shared.get();
-    const { github } = world;
-    const { fullName: repo } = await world.addRepository({ name: "large", files: SMALL_FILES });
-    const issue = world.openIssue({ title: "A large change" }, repo);
-    github.label(repo, issue, MAINTAINER, LABEL);
-    const plan = await world.untilComment(issue, "plan", { repo });
-    await world.untilState(issue, "awaiting_approval", repo);
-    assert.ok(plan.body.length <= 65_536);
-    const bare = github.comment(repo, issue, MAINTAINER, UNVERIFIED);
-    const { body } = await world.untilComment(issue, "answer", { repo, forComment: bare });
-    assert.match(body, /did not fit/);
-    const line = /`(\/approve [0-9a-f]{12} unverified)`/.exec(body)?.[1] ?? "";
-    github.comment(repo, issue, MAINTAINER, line);
-    await world.untilState(issue, "published", repo);
-    const head = github.pullRequests(repo)[0]?.pull?.headSha ?? "";
-    const tree = await github.git(repo).readTree(head, true);
-    assert.equal(tree?.find((item) => item.path === "numbers.txt")?.size, 43_890);
-  });
+  story(
+    "F07: a change that does not fit into a comment says so, and is approved by its digest only",
+    async () => {
+      const world = shared.get();
+      const { github } = world;
+      const { fullName: repo } = await world.addRepository({ name: "large", files: SMALL_FILES });
+      const issue = world.openIssue({ title: "A large change" }, repo);
+      github.label(repo, issue, MAINTAINER, LABEL);
+      const plan = await world.untilComment(issue, "plan", { repo });
+      await world.untilState(issue, "awaiting_approval", repo);
+      assert.ok(plan.body.length <= 65_536);
+      const bare = github.comment(repo, issue, MAINTAINER, UNVERIFIED);
+      const { body } = await world.untilComment(issue, "answer", { repo, forComment: bare });
+      assert.match(body, /did not fit/);
+      const line = /`(\/approve [0-9a-f]{12} unverified)`/.exec(body)?.[1] ?? "";
+      github.comment(repo, issue, MAINTAINER, line);
+      await world.untilState(issue, "published", repo);
+      const head = github.pullRequests(repo)[0]?.pull?.headSha ?? "";
+      const tree = await github.git(repo).readTree(head, true);
+      assert.equal(tree?.find((item) => item.path === "numbers.txt")?.size, 43_890);
+    },
+  );
 
-  test("F12: a change to workflows is sent back, and refused in the end", async () => {
+  story("F12: a change to workflows is sent back, and refused in the end", async () => {
     const world = shared.get();
     const { fullName: repo } = await world.addRepository({ name: "workflow", files: SMALL_FILES });
     const issue = world.openIssue({ title: "A workflow" }, repo);
@@ -88,59 +95,71 @@ describe("odd input from outside", { concurrency: true }, () => {
     assert.match(body, /\+on: push/, "what was tried is shown");
   });
 
-  test("F10: an agent that only left scratch files proposes nothing, and is told apart from one that did nothing", async () => {
-    const world = shared.get();
-    const { fullName: repo } = await world.addRepository({ name: "scratch", files: SMALL_FILES });
-    const issue = world.openIssue({ title: "Made by a command" }, repo);
-    const body = await refused(world, { repo, issue });
-    assert.match(body, /no changes to propose/);
-    assert.match(body, /left out: scratch\.txt \(a new file that was not made with the edit tool\)/);
-  });
+  story(
+    "F10: an agent that only left scratch files proposes nothing, and is told apart from one that did nothing",
+    async () => {
+      const world = shared.get();
+      const { fullName: repo } = await world.addRepository({ name: "scratch", files: SMALL_FILES });
+      const issue = world.openIssue({ title: "Made by a command" }, repo);
+      const body = await refused(world, { repo, issue });
+      assert.match(body, /no changes to propose/);
+      assert.match(body, /left out: scratch\.txt \(a new file that was not made with the edit tool\)/);
+    },
+  );
 
-  test("F19: a permission that the installation lacks is named before anything is fetched or paid for", async () => {
-    const world = shared.get();
-    const { fullName: repo } = await world.addRepository(
-      { name: "no-rights", files: SMALL_FILES },
-      { metadata: "read", contents: "read", issues: "write" },
-    );
-    const issue = world.openIssue({ title: "No rights" }, repo);
-    const body = await refused(world, { repo, issue });
-    assert.match(body, /lacks contents: write, pull_requests: write/);
-    const asked = JSON.stringify(world.model.requests().map((request) => request.body));
-    assert.ok(!asked.includes("No rights"));
-  });
+  story(
+    "F19: a permission that the installation lacks is named before anything is fetched or paid for",
+    async () => {
+      const world = shared.get();
+      const { fullName: repo } = await world.addRepository(
+        { name: "no-rights", files: SMALL_FILES },
+        { metadata: "read", contents: "read", issues: "write" },
+      );
+      const issue = world.openIssue({ title: "No rights" }, repo);
+      const body = await refused(world, { repo, issue });
+      assert.match(body, /lacks contents: write, pull_requests: write/);
+      const asked = JSON.stringify(world.model.requests().map((request) => request.body));
+      assert.ok(!asked.includes("No rights"));
+    },
+  );
 
-  test("H10: mistakes in the repository's own settings are listed, and its wishes for more are not heard", async () => {
-    const world = shared.get();
-    const { fullName: repo } = await world.addRepository({
-      name: "bad-settings",
-      files: { ...SMALL_FILES, ".github/agent-fix.yml": "budget: lots\ntest: [1, 2]\n" },
-    });
-    const issue = world.openIssue({}, repo);
-    const body = await refused(world, { repo, issue });
-    assert.match(body, /\.github\/agent-fix\.yml/);
-    assert.match(body, /budget/);
-    assert.match(body, /test/);
-  });
+  story(
+    "H10: mistakes in the repository's own settings are listed, and its wishes for more are not heard",
+    async () => {
+      const world = shared.get();
+      const { fullName: repo } = await world.addRepository({
+        name: "bad-settings",
+        files: { ...SMALL_FILES, ".github/agent-fix.yml": "budget: lots\ntest: [1, 2]\n" },
+      });
+      const issue = world.openIssue({}, repo);
+      const body = await refused(world, { repo, issue });
+      assert.match(body, /\.github\/agent-fix\.yml/);
+      assert.match(body, /budget/);
+      assert.match(body, /test/);
+    },
+  );
 
-  test("a base that moved elsewhere: the change is checked again, and published on the base that was approved", async () => {
-    const world = shared.get();
-    const { github } = world;
-    const { fullName: repo, headSha } = await world.addRepository({ name: "moved", files: SMALL_FILES });
-    const issue = world.openIssue({}, repo);
-    await approved(world, {
-      repo,
-      issue,
-      words: UNVERIFIED,
-      meanwhile: () => github.pushCommit(repo, { by: REPORTER, files: { "other.txt": "new\n" } }),
-    });
-    const [pull] = github.pullRequests(repo);
-    assert.match(pull?.body ?? "", /The base had moved to [0-9a-f]{12}/);
-    const commit = await github.git(repo).readCommit(pull?.pull?.headSha ?? "");
-    assert.deepEqual(commit?.parents, [headSha]);
-  });
+  story(
+    "a base that moved elsewhere: the change is checked again, and published on the base that was approved",
+    async () => {
+      const world = shared.get();
+      const { github } = world;
+      const { fullName: repo, headSha } = await world.addRepository({ name: "moved", files: SMALL_FILES });
+      const issue = world.openIssue({}, repo);
+      await approved(world, {
+        repo,
+        issue,
+        words: UNVERIFIED,
+        meanwhile: () => github.pushCommit(repo, { by: REPORTER, files: { "other.txt": "new\n" } }),
+      });
+      const [pull] = github.pullRequests(repo);
+      assert.match(pull?.body ?? "", /The base had moved to [0-9a-f]{12}/);
+      const commit = await github.git(repo).readCommit(pull?.pull?.headSha ?? "");
+      assert.deepEqual(commit?.parents, [headSha]);
+    },
+  );
 
-  test("a base that conflicts: no pull request, no branch, and how to go on", async () => {
+  story("a base that conflicts: no pull request, no branch, and how to go on", async () => {
     const world = shared.get();
     const { github } = world;
     const { fullName: repo } = await world.addRepository({ name: "conflict", files: SMALL_FILES });
@@ -156,36 +175,42 @@ describe("odd input from outside", { concurrency: true }, () => {
     assert.deepEqual([...(await github.git(repo).refs()).keys()], ["refs/heads/main"]);
   });
 
-  test("H03: a revision brings a new plan; the old one is marked, and a bare approval in the first minute must name its digest", async () => {
-    const world = shared.get();
-    const { github } = world;
-    const { fullName: repo } = await world.addRepository({ name: "revised", files: SMALL_FILES });
-    const issue = world.openIssue({}, repo);
-    github.label(repo, issue, MAINTAINER, LABEL);
-    const first = await world.untilComment(issue, "plan", { repo });
-    const { runId } = await world.untilState(issue, "awaiting_approval", repo);
-    github.comment(repo, issue, MAINTAINER, "/revise Please keep it\non one line.");
-    const second = await world.until("the second plan", () =>
-      world.comments(issue, "plan", repo).find((plan) => plan.marker.runId !== runId),
-    );
-    await world.untilComment(issue, "plan", { repo, text: /Superseded/ });
-    assert.match(github.comments(repo, issue).find((one) => one.id === first.id)?.body ?? "", /Superseded/);
-    const asked = world.model.requests().map((request) => JSON.stringify(request.body));
-    assert.ok(
-      asked.some(
-        (text) =>
-          text.includes("Please keep it\\\\non one line.") || text.includes("Please keep it\\non one line."),
-      ),
-    );
-    await world.untilState(issue, "awaiting_approval", repo);
-    const bare = github.comment(repo, issue, MAINTAINER, UNVERIFIED);
-    const answer = await world.untilComment(issue, "answer", { repo, forComment: bare });
-    const line = /`(\/approve [0-9a-f]{12} unverified)`/.exec(answer.body)?.[1] ?? "";
-    assert.ok(second.body.includes(line.split(" ")[1] ?? "none"), "it names the newest plan's digest");
-    github.comment(repo, issue, MAINTAINER, line);
-    await world.untilState(issue, "published", repo);
-    assert.equal(github.pullRequests(repo).length, 1);
-  });
+  story(
+    "H03: a revision brings a new plan; the old one is marked, and a bare approval in the first minute must name its digest",
+    async () => {
+      const world = shared.get();
+      const { github } = world;
+      const { fullName: repo } = await world.addRepository({ name: "revised", files: SMALL_FILES });
+      const issue = world.openIssue({}, repo);
+      github.label(repo, issue, MAINTAINER, LABEL);
+      const first = await world.untilComment(issue, "plan", { repo });
+      const { runId } = await world.untilState(issue, "awaiting_approval", repo);
+      github.comment(repo, issue, MAINTAINER, "/revise Please keep it\non one line.");
+      const second = await world.until("the second plan", () =>
+        world.comments(issue, "plan", repo).find((plan) => plan.marker.runId !== runId),
+      );
+      await world.untilComment(issue, "plan", { repo, text: /Superseded/ });
+      assert.match(github.comments(repo, issue).find((one) => one.id === first.id)?.body ?? "", /Superseded/);
+      const asked = world.model.requests().map((request) => JSON.stringify(request.body));
+      assert.ok(
+        asked.some(
+          (text) =>
+            text.includes("Please keep it\\\\non one line.") ||
+            text.includes("Please keep it\\non one line."),
+        ),
+      );
+      await world.untilState(issue, "awaiting_approval", repo);
+      const bare = github.comment(repo, issue, MAINTAINER, UNVERIFIED);
+      const answer = await world.untilComment(issue, "answer", { repo, forComment: bare });
+      const line = /`(\/approve [0-9a-f]{12} unverified)`/.exec(answer.body)?.[1] ?? "";
+      assert.ok(second.body.includes(line.split(" ")[1] ?? "none"), "it names the newest plan's digest");
+      github.comment(repo, issue, MAINTAINER, line);
+      await world.untilState(issue, "published", repo);
+      assert.equal(github.pullRequests(repo).length, 1);
+    },
+  );
+
+  for (const [name, work] of sample(stories, 4)) test(name, work);
 });
 
 interface Approving {

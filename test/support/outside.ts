@@ -209,13 +209,18 @@ async function createControl(
 ): Promise<ServerControl> {
   const processes: ServerProcess[] = [];
   let url = "";
-  const start = async (more: Readonly<Record<string, string>>) => {
+  const start = async (more: Readonly<Record<string, string>>): Promise<void> => {
     const launched = launchServer({ ...env, ...more });
     processes.push(launched);
-    url = await launched.ready().catch(async (error: unknown) => {
+    try {
+      url = await launched.ready();
+    } catch (error) {
       await launched.kill9();
+      // Somebody else's connection may have got the port meanwhile; the webhooks follow to another one.
+      if (more.PORT !== undefined && / is taken/.test(launched.stderr()))
+        return start({ ...more, PORT: "0" });
       throw error;
-    });
+    }
     github.setWebhookUrl(`${url}${WEBHOOK_PATH}`);
   };
   await start({});

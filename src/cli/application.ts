@@ -22,6 +22,8 @@ import { createPorts, openSandbox, type PlaceParts, type PortParts } from "./por
 /** Commands and publishing never wait behind long work. */
 const DESK_CONCURRENCY = 4;
 const STOP_MS = 7_000;
+/** Longer than all deadlines of a stop together. */
+const AWAKE_MS = 60_000;
 /** A predecessor needs up to ten seconds to stop. */
 const TAKE_OVER_MS = 12_000;
 
@@ -111,12 +113,17 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
     await worker.start();
   };
   const stop = async () => {
+    // A connection that nobody reads keeps no process alive, and the deadlines below don't either; without this it could end half stopped.
+    const awake = new AbortController();
+    const stopping = clock.sleep(AWAKE_MS, awake.signal).catch(() => undefined);
     handlers.webhooks = null;
     await server.close(1_000);
     // Neither waits for ever: what a stopped worker leaves is taken up at the next start, a lost reaction is only a reaction.
     await Promise.all([background.settled(STOP_MS), worker?.stop(STOP_MS)]);
     await store.close();
     lock.release();
+    awake.abort();
+    await stopping;
   };
   return { server, handlers, begin, stop };
 }

@@ -7,6 +7,7 @@ import { byIssue, taskOf } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, REPO, REPORTER } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
 import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
+import { sample } from "#test/support/tier.ts";
 
 const WRITER = "wanda";
 const TRIAGER = "tim";
@@ -46,17 +47,23 @@ describe("bad repositories, issues and people from outside", { concurrency: true
     assert.deepEqual(fetches, []);
   });
 
-  test("a repository without tests: the plan says that nothing is proven, and takes /approve unverified only", async () => {
-    await unproven(shared.get(), { repo: `${OWNER}/untested`, title: "No tests" });
-  });
+  const odds: (readonly [string, () => Promise<void>])[] = [];
+  const odd = (name: string, work: () => Promise<void>) => odds.push([name, work]);
 
-  test("a stack that is not known: the same, with what to do about it", async () => {
+  odd(
+    "a repository without tests: the plan says that nothing is proven, and takes /approve unverified only",
+    async () => {
+      await unproven(shared.get(), { repo: `${OWNER}/untested`, title: "No tests" });
+    },
+  );
+
+  odd("a stack that is not known: the same, with what to do about it", async () => {
     const plan = await unproven(shared.get(), { repo: UNKNOWN, title: "Unknown stack" });
     assert.match(plan, /No test command was found/);
     assert.match(plan, /agent-fix\.yml/);
   });
 
-  test("an issue with an empty body is worked on by its title", async () => {
+  odd("an issue with an empty body is worked on by its title", async () => {
     const world = shared.get();
     const issue = world.openIssue({ title: "Cents lose their zero", body: null }, UNKNOWN);
     world.github.label(UNKNOWN, issue, MAINTAINER, LABEL);
@@ -66,21 +73,26 @@ describe("bad repositories, issues and people from outside", { concurrency: true
     assert.doesNotMatch(task, /null|undefined/);
   });
 
-  test("H04: a body of 60 kB with hidden comments is cut and cleaned before the model reads it, and the plan says so", async () => {
-    const world = shared.get();
-    const words = "All of these receipts are wrong too. ".repeat(1_600);
-    const body = `<!-- hidden-one -->\nSee below.\n${words}\nvisible end <!-- hidden-two\nnever closed`;
-    assert.ok(body.length > 59_000);
-    const issue = world.openIssue({ title: "A long story", body }, UNKNOWN);
-    world.github.label(UNKNOWN, issue, MAINTAINER, LABEL);
-    const plan = await world.untilComment(issue, "plan", { repo: UNKNOWN });
-    assert.match(plan.body, /Hidden text was removed.*2 HTML comments/);
-    const task = tasksOf(world).find((text) => text.includes("A long story"));
-    assert.ok(task !== undefined);
-    assert.doesNotMatch(JSON.stringify(world.model.requests()), /hidden-one|hidden-two|never closed/);
-    assert.ok(task.length < 40_000, `the task has ${task.length} characters`);
-    assert.ok(plan.body.length < 65_536);
-  });
+  odd(
+    "H04: a body of 60 kB with hidden comments is cut and cleaned before the model reads it, and the plan says so",
+    async () => {
+      const world = shared.get();
+      const words = "All of these receipts are wrong too. ".repeat(1_600);
+      const body = `<!-- hidden-one -->\nSee below.\n${words}\nvisible end <!-- hidden-two\nnever closed`;
+      assert.ok(body.length > 59_000);
+      const issue = world.openIssue({ title: "A long story", body }, UNKNOWN);
+      world.github.label(UNKNOWN, issue, MAINTAINER, LABEL);
+      const plan = await world.untilComment(issue, "plan", { repo: UNKNOWN });
+      assert.match(plan.body, /Hidden text was removed.*2 HTML comments/);
+      const task = tasksOf(world).find((text) => text.includes("A long story"));
+      assert.ok(task !== undefined);
+      assert.doesNotMatch(JSON.stringify(world.model.requests()), /hidden-one|hidden-two|never closed/);
+      assert.ok(task.length < 40_000, `the task has ${task.length} characters`);
+      assert.ok(plan.body.length < 65_536);
+    },
+  );
+
+  for (const [name, work] of sample(odds, 2)) test(name, work);
 
   test("a label by someone without write access starts nothing, and is explained once", async () => {
     const world = shared.get();

@@ -1,11 +1,12 @@
-/** Webhooks to facts: each delivery is recorded before it is answered, and becomes a run, a fact of a run, or nothing. */
+/** Webhooks to facts: each delivery becomes a run, a fact of a run, or nothing, and is recorded together with that before it is answered. */
 
 import type { Probot } from "probot";
 import type { z } from "zod";
 import { canonicalJson, type Json, sha256 } from "#src/base/canonical-json.ts";
 import { parseCommand } from "#src/gate/commands.ts";
 import { LABEL } from "#src/gate/label.ts";
-import type { RepositoryRef, RunRequest } from "#src/run/run.ts";
+import type { RepositoryRef, RunEvent, RunRequest } from "#src/run/run.ts";
+import type { Receipt } from "#src/store/store.ts";
 import { answerWithoutRun } from "./answer.ts";
 import { type Edge, servesOwner } from "./edge.ts";
 import {
@@ -30,17 +31,26 @@ interface Route<Event> {
   readonly schema: z.ZodType<Event>;
   /** What a bot did to an issue or a pull request is a fact; what it asks for ends at the door. */
   readonly bots: "heard" | "ignored";
-  readonly handle: (edge: Edge, event: Event, deliveryId: string) => Promise<void>;
+  /** Decides what the delivery becomes; nothing has happened by then. */
+  readonly read: (edge: Edge, event: Event, deliveryId: string) => Promise<Reading>;
 }
 
-const LABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "ignored", handle: onLabeled };
-const UNLABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "heard", handle: onUnlabeled };
-const CLOSED: Route<IssueEvent> = { schema: ISSUE_EVENT, bots: "heard", handle: onClosed };
-const COMMENTED: Route<CommentEvent> = { schema: COMMENT_EVENT, bots: "ignored", handle: onComment };
+interface Reading {
+  readonly receipt: Receipt;
+  /** What else it sets off, once: not for a delivery that came again. */
+  readonly afterwards?: () => void;
+}
+
+const NOTHING: Reading = { receipt: { kind: "nothing" } };
+
+const LABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "ignored", read: onLabeled };
+const UNLABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "heard", read: onUnlabeled };
+const CLOSED: Route<IssueEvent> = { schema: ISSUE_EVENT, bots: "heard", read: onClosed };
+const COMMENTED: Route<CommentEvent> = { schema: COMMENT_EVENT, bots: "ignored", read: onComment };
 const PULL_REQUEST_CLOSED: Route<PullRequestEvent> = {
   schema: PULL_REQUEST_EVENT,
   bots: "heard",
-  handle: onPullRequestClosed,
+  read: onPullRequestClosed,
 };
 
 /** Registers the webhooks on a Probot application. */
@@ -55,54 +65,49 @@ export function registerRoutes(probot: Probot, edge: Edge): void {
   probot.onError((error) => edge.log.error({ err: error }, "a webhook was refused or could not be handled"));
 }
 
-/** A delivery is recorded before it is handled; one whose handling fails is forgotten, so that a redelivery is taken. */
 async function receive<Event extends { readonly sender: { readonly type?: string | undefined } }>(
   edge: Edge,
   delivery: Delivery,
-  { schema, bots, handle }: Route<Event>,
+  { schema, bots, read }: Route<Event>,
 ): Promise<void> {
-  const read = schema.safeParse(delivery.payload);
-  if (!read.success) {
+  const { id, name, payload } = delivery;
+  const parsed = schema.safeParse(payload);
+  if (!parsed.success) {
     edge.log.warn(
-      { delivery: delivery.id, event: delivery.name, problem: read.error.message },
+      { delivery: id, event: name, problem: parsed.error.message },
       "a webhook lacks what it should hold; ignored",
     );
     return;
   }
-  if (bots === "ignored" && read.data.sender.type === "Bot") return;
-  const bodyHash = sha256(canonicalJson(delivery.payload as Json));
-  const recorded = await edge.store.recordDelivery({ id: delivery.id, bodyHash, name: delivery.name });
-  if (recorded === "duplicate") {
-    edge.log.info({ delivery: delivery.id }, "a delivery came again; ignored");
+  if (bots === "ignored" && parsed.data.sender.type === "Bot") return;
+  const { receipt, afterwards } = await read(edge, parsed.data, id);
+  const bodyHash = sha256(canonicalJson(payload as Json));
+  const received = await edge.store.receive({ id, name, bodyHash }, receipt);
+  if (received === "duplicate") {
+    edge.log.info({ delivery: id }, "a delivery came again; ignored");
     return;
   }
-  try {
-    await handle(edge, read.data, delivery.id);
-  } catch (error) {
-    await edge.store.forgetDelivery(delivery.id);
-    throw error;
-  }
+  afterwards?.();
+  if (received.runId !== null) await edge.queue.push(received.runId, "desk");
 }
 
-async function onLabeled(edge: Edge, event: LabelEvent): Promise<void> {
-  if (event.label?.name !== LABEL) return;
+async function onLabeled(edge: Edge, event: LabelEvent): Promise<Reading> {
+  if (event.label?.name !== LABEL) return NOTHING;
   const { repository, installation, issue, sender } = event;
   if (!(await servesOwner(edge, repository.owner.login))) {
     edge.log.warn(
       { owner: repository.owner.login },
       "repositories of this account are not served (ALLOWED_OWNERS)",
     );
-    return;
+    return NOTHING;
   }
-  const github = edge.app.repository(installation.id, repositoryName(event), "read");
   if (edge.paused) {
     edge.log.warn({ issue: issue.number }, "a label was set while PAUSED is on; no run starts");
-    edge.background.run("reaction", github.reactToIssue(issue.number, "confused"));
-    return;
+    const github = edge.app.repository(installation.id, repositoryName(event), "read");
+    const afterwards = () => edge.background.run("reaction", github.reactToIssue(issue.number, "confused"));
+    return { ...NOTHING, afterwards };
   }
-  const created = await edge.store.createRun(requestOf(edge, event, sender.login));
-  // The active run gets a hint too: the delivery that created it may have died before its own.
-  await edge.queue.push(created.ok ? created.value.runId : created.error.activeRunId, "desk");
+  return { receipt: { kind: "run", request: requestOf(edge, event, sender.login) } };
 }
 
 function requestOf(edge: Edge, event: LabelEvent, askedBy: string): RunRequest {
@@ -145,47 +150,46 @@ function instant(text: string | null | undefined): number {
   return Number.isNaN(ms) ? 0 : ms;
 }
 
-async function onUnlabeled(edge: Edge, event: LabelEvent, deliveryId: string): Promise<void> {
-  if (event.label?.name !== LABEL) return;
-  await recordFact(edge, event, `unlabeled-${deliveryId}`, {
+async function onUnlabeled(edge: Edge, event: LabelEvent, deliveryId: string): Promise<Reading> {
+  if (event.label?.name !== LABEL) return NOTHING;
+  return factOfActiveRun(edge, event, `unlabeled-${deliveryId}`, {
     type: "label_removed",
     by: event.sender.login,
     issueUpdatedAt: instant(event.issue.updated_at),
   });
 }
 
-async function onClosed(edge: Edge, event: IssueEvent, deliveryId: string): Promise<void> {
-  await recordFact(edge, event, `closed-${deliveryId}`, { type: "issue_closed", by: event.sender.login });
+async function onClosed(edge: Edge, event: IssueEvent, deliveryId: string): Promise<Reading> {
+  return factOfActiveRun(edge, event, `closed-${deliveryId}`, {
+    type: "issue_closed",
+    by: event.sender.login,
+  });
 }
 
-async function recordFact(
+async function factOfActiveRun(
   edge: Edge,
-  event: LabelEvent | IssueEvent,
+  of: LabelEvent | IssueEvent,
   key: string,
-  fact: Parameters<Edge["store"]["appendFact"]>[2],
-): Promise<void> {
-  const run = await edge.store.latestRun(event.repository.id, event.issue.number);
-  if (run === null || run.ended) return;
-  await edge.store.appendFact(run.runId, key, fact);
-  await edge.queue.push(run.runId, "desk");
+  event: RunEvent,
+): Promise<Reading> {
+  const run = await edge.store.latestRun(of.repository.id, of.issue.number);
+  if (run === null || run.ended) return NOTHING;
+  return { receipt: { kind: "fact", runId: run.runId, key, event } };
 }
 
-async function onComment(edge: Edge, event: CommentEvent): Promise<void> {
+async function onComment(edge: Edge, event: CommentEvent): Promise<Reading> {
   const { comment, issue, repository, sender } = event;
-  if (comment.user?.type === "Bot" || (comment.performed_via_github_app ?? null) !== null) return;
+  if (comment.user?.type === "Bot" || (comment.performed_via_github_app ?? null) !== null) return NOTHING;
   // Commands on a pull request are another conversation, which this version does not hold.
-  if ((issue.pull_request ?? null) !== null) return;
+  if ((issue.pull_request ?? null) !== null) return NOTHING;
   const command = parseCommand(comment.body ?? "");
-  if (command === null) return;
-  if (!(await servesOwner(edge, repository.owner.login))) return;
+  if (command === null) return NOTHING;
+  if (!(await servesOwner(edge, repository.owner.login))) return NOTHING;
   const run = await edge.store.latestRun(repository.id, issue.number);
   if (run === null) {
     const github = edge.app.repository(event.installation.id, repositoryName(event), "read");
-    edge.background.run(
-      "answer",
-      answerWithoutRun({ github, issue: issue.number, commentId: comment.id, login: sender.login, command }),
-    );
-    return;
+    const asked = { github, issue: issue.number, commentId: comment.id, login: sender.login, command };
+    return { ...NOTHING, afterwards: () => edge.background.run("answer", answerWithoutRun(asked)) };
   }
   const fact = {
     command,
@@ -193,23 +197,39 @@ async function onComment(edge: Edge, event: CommentEvent): Promise<void> {
     commentId: comment.id,
     issue: { title: issue.title, body: issue.body ?? "" },
   };
-  await edge.store.appendFact(run.runId, `comment-${comment.id}`, { type: "command_received", fact });
-  await edge.queue.push(run.runId, "desk");
+  return {
+    receipt: {
+      kind: "fact",
+      runId: run.runId,
+      key: `comment-${comment.id}`,
+      event: { type: "command_received", fact },
+    },
+  };
 }
 
 const OUR_BRANCH = /^agent-fix\/issue-\d+-([0-9a-z]+)$/;
 
-async function onPullRequestClosed(edge: Edge, event: PullRequestEvent, deliveryId: string): Promise<void> {
+async function onPullRequestClosed(
+  edge: Edge,
+  event: PullRequestEvent,
+  deliveryId: string,
+): Promise<Reading> {
   const { head } = event.pull_request;
   // Anybody can name a branch of a fork like ours.
-  if (head.repo?.id !== event.repository.id) return;
+  if (head.repo?.id !== event.repository.id) return NOTHING;
   const runId = OUR_BRANCH.exec(head.ref)?.[1];
   const run = runId === undefined ? null : await edge.store.run(runId);
-  if (run === null || run.request.repository.id !== event.repository.id) return;
-  await edge.store.appendFact(run.runId, `pull-request-closed-${deliveryId}`, {
-    type: "pull_request_closed",
-    merged: event.pull_request.merged ?? false,
-    by: event.sender.login,
-  });
-  await edge.queue.push(run.runId, "desk");
+  if (run === null || run.request.repository.id !== event.repository.id) return NOTHING;
+  return {
+    receipt: {
+      kind: "fact",
+      runId: run.runId,
+      key: `pull-request-closed-${deliveryId}`,
+      event: {
+        type: "pull_request_closed",
+        merged: event.pull_request.merged ?? false,
+        by: event.sender.login,
+      },
+    },
+  };
 }

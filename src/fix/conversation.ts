@@ -7,6 +7,9 @@ import type { GitHub, GitHubFailure, Reaction } from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import type { FailureCode } from "#src/run/run.ts";
 
+/** The effect under which the plan comment is kept in a run's journal. */
+export const PLAN_EFFECT = "plan-comment";
+
 /** Whether a run may begin, asked right before it costs anything. */
 export type StartCheck =
   | { readonly go: true }

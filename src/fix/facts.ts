@@ -10,8 +10,10 @@ import {
   type RunRequest,
 } from "#src/run/run.ts";
 import type { StoredEvent } from "#src/store/store.ts";
+import { PLAN_EFFECT } from "./conversation.ts";
 import type { RunContext } from "./run-context.ts";
 import type { Prepared } from "./steps/prepare.ts";
+import { PROPOSE_STEP } from "./steps/propose.ts";
 
 /**
  * What a fact asks of whoever drives the run. `cancel`: stop all work first. `new_run`: create it first. Only then is the
@@ -100,6 +102,8 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
   const permission = await context.conversation.permission(fact.by);
   // A look-up that was cut off is no answer: whoever visits the run next asks again.
   if (context.signal.aborted) return NOTHING;
+  const hasEarlierPlan = fact.command.verb === "approve" && (await planShownBefore(context));
+  // From here to the append nothing is awaited: a step that begins meanwhile finds the decision in the log.
   const decision = decideCommand({
     command: fact.command,
     by: fact.by,
@@ -107,10 +111,12 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     permission,
     run: context.run(),
     approvers: approversOf(context),
-    hasEarlierPlan: context.request.parent !== null,
+    hasEarlierPlan,
+    isProposing: context.progress.running().has(PROPOSE_STEP),
     nowMs: context.ports.clock.now(),
     ceilingUsd: context.ports.operator.budgetUsd,
   });
+  if (decision.act === "wait") return NOTHING;
   context.trace.emit("command", { by: fact.by, verb: fact.command.verb, decision: decision.act });
   const reply = replyTo(context, fact, { decision, permission });
   if (decision.act === "cancel")
@@ -128,6 +134,18 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     });
   else await context.append(handled);
   return NOTHING;
+}
+
+/** True when another run of the issue has shown a plan, or may have: whoever approves without naming a digest could mean that one (FAULTS H03). */
+async function planShownBefore({ ports, request }: RunContext): Promise<boolean> {
+  const { store } = ports;
+  for (const { runId } of await store.runsOf(request.repository.id, request.issue.number)) {
+    if (runId === request.runId) continue;
+    const events = await store.events(runId);
+    if (events.some(({ event }) => event.type === "effect_intended" && event.effect === PLAN_EFFECT))
+      return true;
+  }
+  return false;
 }
 
 interface Decided {

@@ -16,7 +16,7 @@ import type {
 } from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import type { RunRequest } from "#src/run/run.ts";
-import { type Conversation, isPassing, type StartCheck } from "./conversation.ts";
+import { type Conversation, isPassing, PLAN_EFFECT, type StartCheck } from "./conversation.ts";
 
 const TRIES = 5;
 const FIRST_PAUSE_MS = 1_000;
@@ -45,7 +45,7 @@ export function githubConversation(parts: ConversationParts): Conversation {
     },
     status: (journal, body) => keepStatus(poster, journal, body),
     plan: async (journal, render) => {
-      const posted = await post(poster, journal, "plan-comment", (size) => render(size).body);
+      const posted = await post(poster, journal, PLAN_EFFECT, (size) => render(size).body);
       if (!posted.ok) return posted;
       const { id: commentId, createdAt: at, body } = posted.value;
       return ok({ commentId, at, diffShown: standsWhole(body, render) });

@@ -4,16 +4,17 @@ import type { Json } from "#src/base/canonical-json.ts";
 import type { Outcome, Step, StepContext } from "#src/dag/dag.ts";
 import { isEnded } from "#src/run/run.ts";
 import { cleanUp } from "./finish.ts";
+import { roundsSentBack } from "./rounds.ts";
 import type { RunContext } from "./run-context.ts";
 import { awaitApproval } from "./steps/await-approval.ts";
 import { baseline } from "./steps/baseline.ts";
 import { collect } from "./steps/collect.ts";
 import { prepare } from "./steps/prepare.ts";
-import { propose } from "./steps/propose.ts";
+import { PROPOSE_STEP, propose } from "./steps/propose.ts";
 import { publish } from "./steps/publish.ts";
 import { recheck } from "./steps/recheck.ts";
 import { type SetUp, setup, setupStands } from "./steps/setup.ts";
-import { roundsSentBack, type Solved, solve } from "./steps/solve.ts";
+import { type Solved, solve } from "./steps/solve.ts";
 import { verify } from "./steps/verify.ts";
 
 const MINUTE = 60_000;
@@ -71,7 +72,7 @@ export const WORK_STEPS: readonly StepPlan[] = [
     work: verify,
   },
   {
-    name: "propose",
+    name: PROPOSE_STEP,
     needs: ["prepare", "solve", "collect", "verify"],
     attempts: 3,
     minutes: 10,

@@ -25,6 +25,8 @@ export interface CommandFacts {
   readonly approvers: readonly string[] | null;
   /** True when an earlier run of the issue has shown a plan: then a bare `/approve` could mean that one. */
   readonly hasEarlierPlan: boolean;
+  /** True while the plan is being posted: then it is too late to give the agent more to do, and too early to revise the plan. */
+  readonly isProposing: boolean;
   readonly nowMs: number;
   /** Dollars a `/retry budget=` may ask for at most. */
   readonly ceilingUsd: number | null;
@@ -42,6 +44,8 @@ export type Decision =
   | { readonly act: "instruct"; readonly text: string }
   | { readonly act: "answer"; readonly topic: "status" | "help" }
   | { readonly act: "acknowledge" }
+  /** To be decided anew in a moment; nothing is recorded or answered yet. */
+  | { readonly act: "wait" }
   | { readonly act: "refuse"; readonly because: string };
 
 const SETTLE_MS = 60_000;
@@ -61,7 +65,7 @@ export function decideCommand(facts: CommandFacts): Decision {
     case "retry":
       return decideRetry(facts, command.budgetUsd);
     case "revise":
-      return decideRevision(run, command.text);
+      return decideRevision(facts, command.text);
   }
 }
 
@@ -157,14 +161,14 @@ function decideRetry(facts: CommandFacts, budgetUsd: number | null): Decision {
   }
 }
 
-function decideRevision(run: Run, text: string): Decision {
-  switch (run.state) {
+function decideRevision(facts: CommandFacts, text: string): Decision {
+  switch (facts.run.state) {
     case "queued":
     case "preparing":
     case "solving":
       return { act: "instruct", text };
     case "verifying":
-      return refuse("I am checking the result right now. Please say it again when the plan is there.");
+      return facts.isProposing ? { act: "wait" } : { act: "instruct", text };
     case "approved":
     case "rechecking":
     case "publishing":

@@ -62,7 +62,7 @@ function stateSentence(run: Run, queuePosition: number | null): string {
     case "solving":
       return run.round === 0
         ? "working on it"
-        : `working on it again (round ${run.round + 1}): the tests spoke against the first try`;
+        : `working on it again (round ${run.round + 1}), with what the check found or a maintainer added`;
     case "verifying":
       return "checking the result in fresh copies";
     case "awaiting_approval":

@@ -15,6 +15,8 @@ export const SQL = {
     ORDER BY (ended = 0 AND superseded_by IS NULL) DESC, created_at DESC, rowid DESC LIMIT 1`,
   runs: `SELECT ${RUN_COLUMNS} FROM run WHERE :ended IS NULL OR ended = :ended
     ORDER BY created_at DESC, rowid DESC LIMIT :limit`,
+  runsOf: `SELECT ${RUN_COLUMNS} FROM run WHERE repository_id = :repositoryId AND issue = :issue
+    ORDER BY created_at DESC, rowid DESC`,
   openRuns: `SELECT ${RUN_COLUMNS} FROM run
     WHERE ended = 0 OR settled_seq < (SELECT max(seq) FROM event WHERE event.run_id = run.run_id)
     ORDER BY created_at, rowid`,
@@ -44,7 +46,6 @@ export const SQL = {
   insertDelivery:
     "INSERT INTO delivery (id, name, body_hash, at) VALUES (:id, :name, :bodyHash, :at) RETURNING n",
   trimDeliveries: "DELETE FROM delivery WHERE n <= :newest - :keep",
-  forgetDelivery: "DELETE FROM delivery WHERE id = :id",
 
   putBlob: `INSERT INTO blob (run_id, name, value, updated_at) VALUES (:runId, :name, :value, :at)
     ON CONFLICT (run_id, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,

@@ -7,7 +7,7 @@ import type { RunEvent, RunRequest } from "#src/run/run.ts";
 import { bytes, integer, type Row, storedEvent, storedRun, text } from "./rows.ts";
 import { SQL } from "./sql.ts";
 import { openDatabase } from "./sqlite-database.ts";
-import type { AppendRefusal, Lease, Store, StoredEvent } from "./store.ts";
+import type { AppendRefusal, Lease, Receipt, Store, StoredEvent } from "./store.ts";
 import { StoreError, storeError } from "./store-error.ts";
 
 /** GitHub offers redelivery for three days; a busy installation sends fewer deliveries than this in that time. */
@@ -96,56 +96,83 @@ function connect(database: DatabaseSync): Connection {
   };
 }
 
-function deliveries(
-  { row, rows, change, transaction }: Connection,
-  clock: Clock,
-): Pick<Store, "recordDelivery" | "forgetDelivery"> {
+function deliveries(connection: Connection, clock: Clock): Pick<Store, "receive"> {
+  const { row, rows, change, transaction } = connection;
+
+  const become = (receipt: Receipt): string | null => {
+    switch (receipt.kind) {
+      case "nothing":
+        return null;
+      case "run": {
+        const created = addRun(connection, clock, receipt.request);
+        return created.ok ? created.value.runId : created.error.activeRunId;
+      }
+      case "fact":
+        addFact(connection, clock, receipt);
+        return receipt.runId;
+    }
+  };
   return {
-    recordDelivery: async ({ id, name, bodyHash }) =>
+    receive: async ({ id, name, bodyHash }, receipt) =>
       transaction(() => {
         if (row(SQL.knownDelivery, { id, name, bodyHash }) !== undefined) return "duplicate";
         const [inserted] = rows(SQL.insertDelivery, { id, name, bodyHash, at: clock.now() });
         change(SQL.trimDeliveries, { newest: integer(inserted ?? {}, "n"), keep: DELIVERIES_KEPT });
-        return "new";
+        return { runId: become(receipt) };
       }),
-    forgetDelivery: async (id) => {
-      change(SQL.forgetDelivery, { id });
-    },
   };
 }
 
 function runs(
   connection: Connection,
   clock: Clock,
-): Pick<Store, "createRun" | "run" | "latestRun" | "runs" | "openRuns"> {
-  const { row, rows, change, transaction } = connection;
-
-  const create = (
-    request: RunRequest,
-    supersedes: string | undefined,
-  ): Result<StoredEvent, { readonly activeRunId: string }> => {
-    const issue = { repositoryId: request.repository.id, issue: request.issue.number };
-    if (supersedes !== undefined) change(SQL.supersede, { ...issue, runId: supersedes, by: request.runId });
-    const active = row(SQL.activeRun, issue);
-    if (active !== undefined) return err({ activeRunId: text(active, "run_id") });
-    const at = clock.now();
-    change(SQL.insertRun, { ...issue, runId: request.runId, request: JSON.stringify(request), at });
-    return ok(addEvent(connection, request.runId, { type: "requested", request }, at));
-  };
-
+): Pick<Store, "createRun" | "run" | "latestRun" | "runs" | "runsOf" | "openRuns"> {
+  const { row, rows, transaction } = connection;
   const oneRun = (found: Row | undefined) => (found === undefined ? null : storedRun(found));
   return {
     createRun: async (request, supersedes) =>
       transaction(
-        () => create(request, supersedes),
+        () => addRun(connection, clock, request, supersedes),
         (result) => result.ok,
       ),
     run: async (runId) => oneRun(row(SQL.run, { runId })),
     latestRun: async (repositoryId, issue) => oneRun(row(SQL.latestRun, { repositoryId, issue })),
     runs: async ({ ended, limit }) =>
       rows(SQL.runs, { ended: ended === undefined ? null : Number(ended), limit }).map(storedRun),
+    runsOf: async (repositoryId, issue) => rows(SQL.runsOf, { repositoryId, issue }).map(storedRun),
     openRuns: async () => rows(SQL.openRuns, {}).map(storedRun),
   };
+}
+
+/** Must run inside a transaction, which is undone when the answer is a refusal. */
+function addRun(
+  connection: Connection,
+  clock: Clock,
+  request: RunRequest,
+  supersedes?: string,
+): Result<StoredEvent, { readonly activeRunId: string }> {
+  const { row, change } = connection;
+  const issue = { repositoryId: request.repository.id, issue: request.issue.number };
+  if (supersedes !== undefined) change(SQL.supersede, { ...issue, runId: supersedes, by: request.runId });
+  const active = row(SQL.activeRun, issue);
+  if (active !== undefined) return err({ activeRunId: text(active, "run_id") });
+  const at = clock.now();
+  change(SQL.insertRun, { ...issue, runId: request.runId, request: JSON.stringify(request), at });
+  return ok(addEvent(connection, request.runId, { type: "requested", request }, at));
+}
+
+type NewFact = Pick<Extract<Receipt, { kind: "fact" }>, "runId" | "key" | "event">;
+
+/** Must run inside a transaction. */
+function addFact(connection: Connection, clock: Clock, { runId, key, event }: NewFact): StoredEvent | null {
+  const { row, change } = connection;
+  if (row(SQL.fact, { runId, key }) !== undefined) return null;
+  const at = clock.now();
+  if (change(SQL.touch, { runId, at }) === 0)
+    throw new StoreError("unknown_run", `There is no run ${runId}; \`agent-fix trace\` lists the runs.`);
+  const stored = addEvent(connection, runId, event, at);
+  change(SQL.insertFact, { runId, key, seq: stored.seq });
+  return stored;
 }
 
 /** Must run inside a transaction: the number is read and used there. */
@@ -166,7 +193,7 @@ function log(
   connection: Connection,
   clock: Clock,
 ): Pick<Store, "events" | "append" | "settle" | "appendFact"> {
-  const { row, rows, change, transaction } = connection;
+  const { rows, change, transaction } = connection;
   return {
     events: async (runId, afterSeq = 0) =>
       rows(SQL.events, { runId, afterSeq }).map((found) => storedEvent(runId, found)),
@@ -187,16 +214,7 @@ function log(
         return ok(null);
       }),
     appendFact: async (runId, key, event) =>
-      transaction(() => {
-        if (row(SQL.fact, { runId, key }) !== undefined) return null;
-        const at = clock.now();
-        if (change(SQL.touch, { runId, at }) === 0) {
-          throw new StoreError("unknown_run", `There is no run ${runId}; see \`agent-fix runs\`.`);
-        }
-        const stored = addEvent(connection, runId, event, at);
-        change(SQL.insertFact, { runId, key, seq: stored.seq });
-        return stored;
-      }),
+      transaction(() => addFact(connection, clock, { runId, key, event })),
   };
 }
 

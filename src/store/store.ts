@@ -45,13 +45,21 @@ export interface Delivery {
   readonly name: string;
 }
 
+/** What a delivery becomes in the log. */
+export type Receipt =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "run"; readonly request: RunRequest }
+  | { readonly kind: "fact"; readonly runId: string; readonly key: string; readonly event: RunEvent };
+
 export type AppendRefusal = "stale_lease" | "unknown_run";
 
 export interface Store {
-  /** Records a delivery before it is answered; `duplicate` when its id or its body was recorded before. Keeps the newest 10,000. */
-  recordDelivery(delivery: Delivery): Promise<"new" | "duplicate">;
-  /** Forgets a delivery whose handling failed, so that GitHub's redelivery is taken. */
-  forgetDelivery(id: string): Promise<void>;
+  /**
+   * Records a delivery together with what it becomes, all or nothing, so that a crash or a failure in between leaves a delivery
+   * that GitHub can send again. `duplicate` when its id or its body was recorded before; else the run that has something new to
+   * look at (for a request that met the issue's active run: that one), or null. Keeps the newest 10,000. Rejects for a fact of a run that does not exist.
+   */
+  receive(delivery: Delivery, receipt: Receipt): Promise<"duplicate" | { readonly runId: string | null }>;
 
   /**
    * Creates a run (state `queued`) with its first event, unless the issue has a run that has not ended: then that one's id. Atomic.
@@ -64,6 +72,8 @@ export interface Store {
   run(runId: string): Promise<StoredRun | null>;
   /** The issue's run that has not ended and is not superseded; else its newest one; null when it never had one. */
   latestRun(repositoryId: number, issue: number): Promise<StoredRun | null>;
+  /** All runs of an issue, newest first. */
+  runsOf(repositoryId: number, issue: number): Promise<readonly StoredRun[]>;
   /** Newest first. */
   runs(filter: { readonly ended?: boolean; readonly limit: number }): Promise<readonly StoredRun[]>;
   /** What a worker has to look at, oldest first: runs that have not ended, and ended ones with events beyond what was settled. */

@@ -26,7 +26,10 @@ export async function readTrace(path: string): Promise<Result<TraceFile, TraceFa
     const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
     return err(
       missing
-        ? { code: "missing", message: `There is no trace at ${path}; \`agent-fix runs\` lists the runs.` }
+        ? {
+            code: "missing",
+            message: `There is no trace at ${path}; \`agent-fix trace\` lists those there are.`,
+          }
         : { code: "unreadable", message: `The trace ${path} cannot be read: ${messageOf(error)}.` },
     );
   }

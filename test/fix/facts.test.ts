@@ -4,16 +4,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Consequence, handleFact, openFacts } from "#src/fix/facts.ts";
 import { sendReplies } from "#src/fix/replies.ts";
+import { instructionsSoFar } from "#src/fix/rounds.ts";
 import type { Command, RunEvent } from "#src/run/run.ts";
 import { samplePlan, sampleRequest } from "#test/run/sample.ts";
 import { type FixRig, fixRig } from "./rig.ts";
 
 const PLAN = samplePlan();
 
-async function toPlan(rig: FixRig): Promise<void> {
+async function toPlan(rig: FixRig, planCommentAt = PLAN.planCommentAt): Promise<void> {
   for (const phase of ["preparing", "solving", "verifying"] as const)
     await rig.append({ type: "phase_entered", phase });
-  await rig.append({ type: "proposed", ...PLAN });
+  await rig.append({ type: "proposed", ...PLAN, planCommentAt });
 }
 
 async function toPublishing(rig: FixRig): Promise<void> {
@@ -164,19 +165,54 @@ test("H01: a retry works from the issue as it stood at the command, and keeps wh
   );
 });
 
-test("H03: a run that follows another one takes a bare approval only after a minute", async () => {
-  const parent = { runId: "01k0000000aaaaaa", instruction: "" };
-  await using rig = await fixRig(sampleRequest({ trigger: "retry", parent }));
-  for (const phase of ["preparing", "solving", "verifying"] as const)
-    await rig.append({ type: "phase_entered", phase });
-  await rig.append({ type: "proposed", ...PLAN, planCommentAt: rig.clock.now() });
-  await rig.fact(said({ verb: "approve", digest: null, unverified: false }));
+/** Another run of the same issue, which has ended, with what it did. */
+async function otherRun(rig: FixRig, ...did: readonly RunEvent[]): Promise<void> {
+  const request = sampleRequest({ runId: "01k0000000aaaaaa" });
+  assert.ok((await rig.store.createRun(request, rig.context.runId)).ok);
+  const lease = await rig.store.claim(request.runId, "other", 1_000);
+  assert.ok(lease !== null);
+  await rig.store.append(lease, did, { state: "cancelled", ended: true });
+}
+
+const BARE: Command = { verb: "approve", digest: null, unverified: false };
+
+test("H03: when another run of the issue has shown a plan, a bare approval counts only after a minute", async () => {
+  await using rig = await fixRig();
+  await otherRun(rig, { type: "effect_intended", effect: "plan-comment" });
+  await toPlan(rig, rig.clock.now());
+  await rig.fact(said(BARE));
   await handleAll(rig);
   assert.deepEqual(decisions(rig), ["refuse"]);
   await rig.clock.advance(60_000);
-  await rig.fact(said({ verb: "approve", digest: null, unverified: false }, { commentId: 2_001 }));
+  await rig.fact(said(BARE, { commentId: 2_001 }));
   await handleAll(rig);
   assert.equal(rig.context.run().state, "approved");
+});
+
+test("H03: an earlier run that never showed a plan leaves no doubt what is meant", async () => {
+  await using rig = await fixRig();
+  await otherRun(rig, { type: "effect_intended", effect: "status-comment" });
+  await toPlan(rig, rig.clock.now());
+  await rig.fact(said(BARE));
+  await handleAll(rig);
+  assert.equal(rig.context.run().state, "approved");
+});
+
+test("a revision is taken as an instruction while the result is checked, and waits while the plan is posted", async () => {
+  await using rig = await fixRig();
+  for (const phase of ["preparing", "solving", "verifying"] as const)
+    await rig.append({ type: "phase_entered", phase });
+  await rig.fact(said({ verb: "revise", text: "use padStart" }));
+  await handleAll(rig);
+  assert.deepEqual(decisions(rig), ["instruct"]);
+  assert.deepEqual(instructionsSoFar(rig.context), ["use padStart"]);
+  rig.context.progress.stepStarted("propose");
+  await rig.fact(said({ verb: "revise", text: "and a test" }, { commentId: 2_001 }));
+  await handleAll(rig);
+  assert.equal(openFacts(rig.context).length, 1, "neither refused nor promised");
+  await rig.append({ type: "proposed", ...PLAN });
+  const consequence = await handleAll(rig);
+  assert.ok(consequence.kind === "new_run" && consequence.request.parent?.instruction === "and a test");
 });
 
 test("facts are decided in their order, and what comes after a cancel waits for it", async () => {

@@ -52,6 +52,7 @@ function facts(change: Partial<CommandFacts> = {}): CommandFacts {
     run: runIn("awaiting_approval", PLAN),
     approvers: null,
     hasEarlierPlan: false,
+    isProposing: false,
     nowMs: 10 * 60_000,
     ceilingUsd: 10,
     ...change,
@@ -71,7 +72,7 @@ const TABLE: Record<State, Partial<Record<CommandName, Cell>>> = {
   queued: working("instruct"),
   preparing: working("instruct"),
   solving: working("instruct"),
-  verifying: working("refuse: say it again when the plan is there"),
+  verifying: working("instruct"),
   awaiting_approval: {
     approve: "approve",
     "approve digest": "approve",

@@ -5,7 +5,7 @@ import { suite, test } from "node:test";
 import fc from "fast-check";
 import type { Clock } from "#src/base/clock.ts";
 import type { RunEvent } from "#src/run/run.ts";
-import type { Lease, Store } from "#src/store/store.ts";
+import type { Delivery, Lease, Receipt, Store } from "#src/store/store.ts";
 import { createManualClock } from "#test/support/manual-clock.ts";
 import { FULL } from "#test/support/tier.ts";
 import { storeModelProperty } from "./model-property.ts";
@@ -43,30 +43,54 @@ export function storeConformance(name: string, withStore: WithStore): void {
     });
 
   suite(`${name}: deliveries`, () => {
+    const NOTHING: Receipt = { kind: "nothing" };
+    const delivery = (id: string, bodyHash: string, name = "issues"): Delivery => ({ id, bodyHash, name });
+
     on(
       "F01: a delivery is new once, also under its body with another id, also after a restart",
       async (store, _, reopen) => {
-        assert.equal(await store.recordDelivery({ id: "a", bodyHash: "h1", name: "issues" }), "new");
-        assert.equal(await store.recordDelivery({ id: "a", bodyHash: "h2", name: "issues" }), "duplicate");
-        assert.equal(await store.recordDelivery({ id: "b", bodyHash: "h1", name: "issues" }), "duplicate");
-        assert.equal(await store.recordDelivery({ id: "c", bodyHash: "h1", name: "issue_comment" }), "new");
+        assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runId: null });
+        assert.equal(await store.receive(delivery("a", "h2"), NOTHING), "duplicate");
+        assert.equal(await store.receive(delivery("b", "h1"), NOTHING), "duplicate");
+        assert.deepEqual(await store.receive(delivery("c", "h1", "issue_comment"), NOTHING), { runId: null });
         const again = await reopen();
-        assert.equal(await again.recordDelivery({ id: "a", bodyHash: "h9", name: "issues" }), "duplicate");
+        assert.equal(await again.receive(delivery("a", "h9"), NOTHING), "duplicate");
       },
     );
 
-    on("a forgotten delivery is taken again", async (store) => {
-      await store.recordDelivery({ id: "a", bodyHash: "h1", name: "issues" });
-      await store.forgetDelivery("a");
-      await store.forgetDelivery("never seen");
-      assert.equal(await store.recordDelivery({ id: "a", bodyHash: "h1", name: "issues" }), "new");
+    on("F01: a delivery and its run or fact are recorded together, and once", async (store) => {
+      const ask = (id: string): Receipt => ({ kind: "run", request: runRequest(id) });
+      assert.deepEqual(await store.receive(delivery("a", "h1"), ask("r1")), { runId: "r1" });
+      assert.equal(await store.receive(delivery("a", "h1"), ask("r2")), "duplicate");
+      assert.deepEqual(
+        await store.receive(delivery("b", "h2"), ask("r3")),
+        { runId: "r1" },
+        "a request that meets the active run names it",
+      );
+      const fact: Receipt = { kind: "fact", runId: "r1", key: "k", event: closed("x") };
+      assert.deepEqual(await store.receive(delivery("c", "h3"), fact), { runId: "r1" });
+      assert.equal(await store.receive(delivery("c", "h3"), fact), "duplicate");
+      assert.deepEqual(await store.receive(delivery("d", "h4"), fact), { runId: "r1" });
+      assert.deepEqual(
+        (await store.events("r1")).map(({ event }) => event.type),
+        ["requested", "issue_closed"],
+      );
+      assert.deepEqual(
+        (await store.runs({ limit: 9 })).map(({ runId }) => runId),
+        ["r1"],
+      );
+    });
+
+    on("a delivery whose fact cannot be recorded is not recorded either", async (store) => {
+      const lost: Receipt = { kind: "fact", runId: "no", key: "k", event: closed("x") };
+      await assert.rejects(store.receive(delivery("a", "h1"), lost), /There is no run no/);
+      assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runId: null });
     });
 
     on("F01: only the newest 10,000 deliveries are kept", async (store) => {
-      for (let n = 1; n <= 10_002; n++)
-        await store.recordDelivery({ id: `d${n}`, bodyHash: `h${n}`, name: "issues" });
-      assert.equal(await store.recordDelivery({ id: "d3", bodyHash: "h3", name: "issues" }), "duplicate");
-      assert.equal(await store.recordDelivery({ id: "d2", bodyHash: "h2", name: "issues" }), "new");
+      for (let n = 1; n <= 10_002; n++) await store.receive(delivery(`d${n}`, `h${n}`), NOTHING);
+      assert.equal(await store.receive(delivery("d3", "h3"), NOTHING), "duplicate");
+      assert.deepEqual(await store.receive(delivery("d2", "h2"), NOTHING), { runId: null });
     });
   });
 
@@ -121,6 +145,11 @@ export function storeConformance(name: string, withStore: WithStore): void {
         await clock.advance(5);
         assert.equal((await store.createRun(runRequest("r2"))).ok, true);
         assert.equal((await store.latestRun(7, 1))?.runId, "r2");
+        await store.createRun(runRequest("elsewhere", 2));
+        assert.deepEqual(
+          (await store.runsOf(7, 1)).map(({ runId }) => runId),
+          ["r2", "r1"],
+        );
       },
     );
 

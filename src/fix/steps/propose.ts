@@ -8,12 +8,14 @@ import { pullRequestBody, readFinalWords } from "#src/gate/pull-request-text.ts"
 import { type Proposal, proposalDigest } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import { factsOf } from "../agent-observer.ts";
+import { instructionsSoFar, roundsAgainst } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { type Collected, DIFF_BLOB } from "./collect.ts";
 import type { Prepared } from "./prepare.ts";
 import type { Solved } from "./solve.ts";
 import type { Verified } from "./verify.ts";
 
+export const PROPOSE_STEP = "propose";
 export const PLAN_BLOB = "plan-body";
 
 export interface ProposedPlan {
@@ -27,9 +29,15 @@ export async function propose(context: RunContext, step: StepContext): Promise<O
   const verified = inputOf<Verified>(step.inputs, "verify");
   // The agent was sent back: the next drive runs `solve` again, whose input has changed.
   if (verified.sentBack) return { kind: "waiting" };
+  // A decision that was under way when this step began is in the log by then; later ones wait for the plan.
+  await context.refresh();
+  if (instructionsSoFar(context).length > solved.heard) {
+    await context.append({ type: "sent_back", round: solved.round + 1, feedback: "" });
+    return { kind: "waiting" };
+  }
   const { verdict } = verified;
   if (verdict.class === "refuted")
-    return { kind: "failed", code: "refuted", message: refusal(solved.round), retry: false };
+    return { kind: "failed", code: "refuted", message: refusal(roundsAgainst(context)), retry: false };
   const words = readFinalWords(solved.finalText, context.request.issue.title);
   const proposal = makeProposal(context, { prepared, collected, verdict, words });
   const digest = proposalDigest(proposal);

@@ -13,6 +13,7 @@ import { toolSpec } from "#src/harness/tool-calls.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
 import { type Checkpoints, openCheckpoints } from "../checkpoints.ts";
+import { createInstructions, roundsSentBack } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { runSuiteIn } from "./baseline.ts";
 import { COLLECT_STEP, type Collected } from "./collect.ts";
@@ -38,13 +39,6 @@ export interface Solved {
 }
 
 export const SOLVE_STEP = "solve";
-
-/** The rounds sent back so far, from the log: what makes the step's input new. */
-export function roundsSentBack(context: RunContext): readonly string[] {
-  return context
-    .events()
-    .flatMap((stored) => (stored.event.type === "sent_back" ? [stored.event.feedback] : []));
-}
 
 export async function solve(context: RunContext, step: StepContext): Promise<Outcome> {
   await context.enter("solving");
@@ -222,38 +216,6 @@ function tokenizerOf({ ports }: RunContext): { readonly tokenizer?: Tokenizer } 
   return ports.tokenizer === undefined ? {} : { tokenizer: ports.tokenizer };
 }
 
-/** `/revise` texts accepted while the run works, from the log, so that a restarted round hears them again. */
-function instructionsSoFar(context: RunContext): readonly string[] {
-  const accepted = new Set(
-    context
-      .events()
-      .flatMap(({ event }) =>
-        event.type === "fact_handled" && event.decision === "instruct" ? [event.seq] : [],
-      ),
-  );
-  return context.events().flatMap(({ seq, event }) => {
-    if (event.type !== "command_received" || !accepted.has(seq)) return [];
-    const { command } = event.fact;
-    return command.verb === "revise" ? [`A maintainer adds: ${command.text}`] : [];
-  });
-}
-
-/** Hands over each instruction once, beginning after the first `heard`. */
-function createInstructions(
-  context: RunContext,
-  heard: number,
-): { take(): readonly string[]; heard(): number } {
-  let given = heard;
-  return {
-    heard: () => given,
-    take: () => {
-      const fresh = instructionsSoFar(context).slice(given);
-      given += fresh.length;
-      return fresh;
-    },
-  };
-}
-
 function issueText(context: RunContext): string {
   const { issue } = context.request;
   return `${issue.title}\n${issue.body}`;
@@ -262,12 +224,15 @@ function issueText(context: RunContext): string {
 function taskFor(context: RunContext, place: Work): string {
   const { issue, parent } = context.request;
   const sentBack = roundsSentBack(context).at(-1);
-  if (sentBack !== undefined && place.prior !== null) return sentBack;
+  const added = place.instructions().map((text) => `A maintainer adds:\n${text}`);
+  if (sentBack !== undefined && place.prior !== null)
+    return [sentBack, ...added].filter(notEmpty).join("\n\n");
   const instructions = [
     parent?.instruction ?? "",
     place.prepared.settings.instructions ?? "",
     sentBack ?? "",
-  ].filter((text) => text !== "");
+    ...added,
+  ].filter(notEmpty);
   return taskPrompt({
     title: issue.title,
     body: issue.body,
@@ -277,6 +242,10 @@ function taskFor(context: RunContext, place: Work): string {
     testCommand: place.prepared.detected.test?.command ?? null,
     ...(instructions.length === 0 ? {} : { instruction: instructions.join("\n\n") }),
   });
+}
+
+function notEmpty(text: string): boolean {
+  return text !== "";
 }
 
 function adviceText(prepared: Prepared): string | null {

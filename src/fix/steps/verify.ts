@@ -1,4 +1,4 @@
-/** Step `verify`: has the verdict established in fresh copies, and sends the agent back while rounds and budget are left. */
+/** Step `verify`: has the verdict established in fresh copies, and sends the agent back while rounds and budget are left, or when a maintainer asked for more meanwhile. */
 
 import { err, ok } from "#src/base/result.ts";
 import { protectingGlob } from "#src/config/protected-paths.ts";
@@ -7,6 +7,7 @@ import type { Verdict } from "#src/run/verdict.ts";
 import type { SuiteResult } from "#src/verify/verify.ts";
 import type { ChangedFile } from "#src/workspace/workspace.ts";
 import { feedbackFor } from "../feedback.ts";
+import { instructionsSoFar, roundsAgainst } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { type Baseline, traceSuite } from "./baseline.ts";
 import type { Collected } from "./collect.ts";
@@ -49,9 +50,10 @@ export async function verify(context: RunContext, step: StepContext): Promise<Ou
   if (step.signal.aborted) return { kind: "failed", code: "cancelled", message: "stopped", retry: true };
   traceVerdict(context, verdict, "verify");
   const feedback = feedbackFor(verdict, protectedPath);
-  const roundsLeft = !insists && solved.round < context.ports.operator.maxRounds;
-  if (feedback !== null && roundsLeft && solved.status === "done") {
-    await context.append({ type: "sent_back", round: solved.round + 1, feedback });
+  const roundsLeft = !insists && roundsAgainst(context) < context.ports.operator.maxRounds;
+  const mend = feedback !== null && roundsLeft && solved.status === "done" ? feedback : null;
+  if (mend !== null || instructionsSoFar(context).length > solved.heard) {
+    await context.append({ type: "sent_back", round: solved.round + 1, feedback: mend ?? "" });
     return { kind: "done", output: asJson({ verdict, treeId, sentBack: true } satisfies Verified) };
   }
   if (protectedPath !== null)

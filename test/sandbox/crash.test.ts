@@ -5,8 +5,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { existsSync, watch } from "node:fs";
 import { chown, mkdir, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { sha256 } from "#src/base/canonical-json.ts";
 import { systemClock } from "#src/base/clock.ts";
 import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
 import { findCgroups } from "#src/sandbox/limits.ts";
@@ -74,12 +75,14 @@ test("kill -9 of the app ends every process of its sandboxes, and a sweep remove
     await killApp(child);
     assert.ok(await allDead(seconds), "a sandboxed process outlived the app");
     assert.equal((await listSessionFiles(rig.dataDir)).length, 2);
-    const before = await groupsOf("agent-fix-");
+    // By the same rule as the sandbox: other runs of the tests have groups of their own.
+    const family = `agent-fix-${sha256(resolve(rig.dataDir)).slice(0, 12)}.`;
+    const before = await groupsOf(family);
 
     await rig.sandbox.sweep();
     assert.equal((await listSessionFiles(rig.dataDir)).length, 1);
     assert.ok(!existsSync(join(rig.dataDir, "runs/crashed/sandbox")));
-    const after = await groupsOf("agent-fix-");
+    const after = await groupsOf(family);
     if (before.length > 0) assert.ok(after.length < before.length, "its control groups are still there");
     assert.equal((await own.sh("echo works")).text, "works\n", "the sweep hit a session that is in use");
   } finally {

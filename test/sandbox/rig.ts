@@ -81,7 +81,7 @@ export async function createRig(make: Make): Promise<Rig> {
 
 /** Variables that a command may have with the same value as the app by chance. */
 const COMMON =
-  /^(PATH|LANG|TERM|PAGER|CI|PWD|SHLVL|_|DEBIAN_FRONTEND|PYTHON\w+|PIP_\w+|RUSTUP_AUTO_INSTALL)=/;
+  /^(PATH|LANG|TERM|PAGER|CI|PWD|SHLVL|_|DEBIAN_FRONTEND|PYTHON\w+|PIP_\w+|RUSTUP_AUTO_INSTALL|npm_config_user_agent)=/;
 
 /** Assignments in the environment of this process, which stands for the app: none may be found in a command. */
 export async function environmentOfTheApp(): Promise<readonly string[]> {

@@ -18,7 +18,6 @@ export const RUN_LIMITS = {
   maxMinutes: 30,
   maxTotalTokens: 3_000_000,
   maxOutputTokens: 16_000,
-  contextTokens: 128_000,
   setupTimeoutMs: 20 * MINUTE,
   suiteTimeoutMs: 15 * MINUTE,
   maxRounds: 3,
@@ -50,8 +49,9 @@ export function operatorSettings(config: Config, tracePlace: (runId: string) => 
         : { inputUsd: price.input, cachedUsd: price.cached, outputUsd: price.output };
     },
     maxTotalTokens: rest.maxTotalTokens,
-    maxOutputTokens: rest.maxOutputTokens,
-    contextTokens: rest.contextTokens,
+    // A reply as long as the window would leave no room for the question.
+    maxOutputTokens: Math.min(rest.maxOutputTokens, Math.floor(config.model.contextTokens / 4)),
+    contextTokens: config.model.contextTokens,
     limits: { memoryBytes, processes, diskBytes, openFiles },
     registries: [...Object.values(DEFAULT_REGISTRIES).flat(), ...config.sandbox.networkAllow],
     setupTimeoutMs: rest.setupTimeoutMs,

@@ -42,6 +42,8 @@ export interface ModelConfig {
   readonly id: string;
   /** Models a repository file may choose; always contains `id`. */
   readonly allowed: readonly string[];
+  /** What the model's window holds, input and reply together. */
+  readonly contextTokens: number;
   /** By model name; a model without a price is limited by tokens only. */
   readonly prices: Readonly<Record<string, Price>>;
 }

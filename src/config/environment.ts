@@ -219,6 +219,7 @@ function readModel(values: SettingValues, texts: Texts, setUpMode: boolean, find
     baseUrl,
     id: values.OPENAI_MODEL,
     allowed: [...new Set([values.OPENAI_MODEL, ...(values.MODELS_ALLOWED ?? [])])],
+    contextTokens: values.MODEL_CONTEXT_TOKENS,
     prices: readPriceFile(values.PRICES, findings),
   };
 }

@@ -235,6 +235,15 @@ const MODEL = {
     fallback: null,
     read: list,
   },
+  MODEL_CONTEXT_TOKENS: {
+    group: "Model",
+    about:
+      "Tokens the model's window holds, input and reply together. Long runs are made to fit it; a reply gets at most a quarter, and never more than 16000. A window that is smaller than this says is noticed when the provider refuses a request.",
+    remedy:
+      "Set it to the window's size in tokens, such as 32768 (what the server was started with, for a local model).",
+    fallback: "128000",
+    read: whole(8_000, 10_000_000),
+  },
   PRICES: {
     group: "Model",
     about:

@@ -26,7 +26,16 @@ const WIRES: Readonly<Record<ModelConfig["api"], Wire>> = {
 async function asked(api: ModelConfig["api"], toolProtocol: ModelConfig["toolProtocol"], turn: WireTurn) {
   await using server = await startWireServer(replying(WIRES[api], turn));
   const baseUrl = api === "anthropic" ? new URL(server.url).origin : server.url;
-  const config = { api, toolProtocol, baseUrl, apiKey: null, id: "m", allowed: ["m"], prices: {} };
+  const config = {
+    api,
+    toolProtocol,
+    baseUrl,
+    apiKey: null,
+    id: "m",
+    allowed: ["m"],
+    contextTokens: 32_000,
+    prices: {},
+  };
   const reply = await askReply(createModels(config, PARTS)("m"));
   const [exchange] = server.exchanges;
   return { reply, path: exchange?.path, body: exchange?.body };
@@ -53,6 +62,7 @@ test("a model is made once, so that what it learns of its server lasts", () => {
     apiKey: null,
     id: "m",
     allowed: ["m", "n"],
+    contextTokens: 32_000,
     prices: {},
   };
   const models = createModels(config, PARTS);

@@ -58,6 +58,7 @@ describe("a whole environment", () => {
       baseUrl: "https://api.openai.com/v1",
       id: "gpt-5",
       allowed: ["gpt-5"],
+      contextTokens: 128_000,
       prices: {},
     });
     assert.deepEqual(config.limits, { concurrency: 2, budgetUsd: 5, paused: false });
@@ -89,6 +90,7 @@ describe("a whole environment", () => {
       OPENAI_BASE_URL: "http://127.0.0.1:11434/v1/",
       OPENAI_MODEL: "m",
       MODELS_ALLOWED: "m,n",
+      MODEL_CONTEXT_TOKENS: "32768",
       PRICES: join(dir.path, "prices.json"),
       SANDBOX: "bubblewrap",
       NETWORK_ALLOW: "none",
@@ -107,6 +109,7 @@ describe("a whole environment", () => {
       baseUrl: "http://127.0.0.1:11434/v1",
       id: "m",
       allowed: ["m", "n"],
+      contextTokens: 32_768,
       prices: { m: { input: 1, cached: 1, output: 2 } },
     });
     assert.deepEqual(config.sandbox, {
@@ -239,6 +242,7 @@ describe("what is wrong", () => {
 
   for (const [env, problem] of [
     [{ MODEL_API: "x" }, "MODEL_API must be one of chat, responses, anthropic"],
+    [{ MODEL_CONTEXT_TOKENS: "4k" }, "MODEL_CONTEXT_TOKENS must be a whole number from 8000 to 10000000"],
     [{ MODEL_TOOL_PROTOCOL: "xml" }, "MODEL_TOOL_PROTOCOL must be one of native, text"],
     [{ MODEL_API: "anthropic", OPENAI_MODEL: "claude" }, "ANTHROPIC_API_KEY is not set"],
     [

@@ -16,14 +16,14 @@ const ADAPTERS: Readonly<Record<ModelConfig["api"], (options: ProviderOptions) =
 
 /** One adapter for each model's name, so that what it learns of its server's ways outlives a run. */
 export function createModels(
-  { api, baseUrl, apiKey, toolProtocol }: ModelConfig,
+  { api, baseUrl, apiKey, toolProtocol, idleTimeoutMs }: ModelConfig,
   { clock, ids, redactor, log }: Pick<ProviderOptions, "clock" | "ids" | "redactor" | "log">,
 ): (modelId: string) => Model {
   const models = new Map<string, Model>();
   return (modelId) => {
     const known = models.get(modelId);
     if (known !== undefined) return known;
-    const native = ADAPTERS[api]({ baseUrl, apiKey, modelId, clock, ids, redactor, log });
+    const native = ADAPTERS[api]({ baseUrl, apiKey, modelId, clock, ids, redactor, log, idleTimeoutMs });
     const model = toolProtocol === "text" ? createTextProtocol(native, ids) : native;
     models.set(modelId, model);
     return model;

@@ -44,6 +44,8 @@ export interface ModelConfig {
   readonly allowed: readonly string[];
   /** What the model's window holds, input and reply together. */
   readonly contextTokens: number;
+  /** How long nothing that counts may arrive until a request is given up as stalled. */
+  readonly idleTimeoutMs: number;
   /** By model name; a model without a price is limited by tokens only. */
   readonly prices: Readonly<Record<string, Price>>;
 }

@@ -220,6 +220,7 @@ function readModel(values: SettingValues, texts: Texts, setUpMode: boolean, find
     id: values.OPENAI_MODEL,
     allowed: [...new Set([values.OPENAI_MODEL, ...(values.MODELS_ALLOWED ?? [])])],
     contextTokens: values.MODEL_CONTEXT_TOKENS,
+    idleTimeoutMs: values.MODEL_IDLE_SECONDS * 1_000,
     prices: readPriceFile(values.PRICES, findings),
   };
 }

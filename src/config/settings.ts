@@ -244,6 +244,14 @@ const MODEL = {
     fallback: "128000",
     read: whole(8_000, 10_000_000),
   },
+  MODEL_IDLE_SECONDS: {
+    group: "Model",
+    about:
+      "How long the model may say nothing, before its first word or between two, until the request is given up and tried again. Comments that keep a connection open do not count. The default suits slow local models.",
+    remedy: "Set it to a number of seconds from 1 to 3600.",
+    fallback: "300",
+    read: whole(1, 3_600),
+  },
   PRICES: {
     group: "Model",
     about:

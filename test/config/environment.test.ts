@@ -59,6 +59,7 @@ describe("a whole environment", () => {
       id: "gpt-5",
       allowed: ["gpt-5"],
       contextTokens: 128_000,
+      idleTimeoutMs: 300_000,
       prices: {},
     });
     assert.deepEqual(config.limits, { concurrency: 2, budgetUsd: 5, paused: false });
@@ -91,6 +92,7 @@ describe("a whole environment", () => {
       OPENAI_MODEL: "m",
       MODELS_ALLOWED: "m,n",
       MODEL_CONTEXT_TOKENS: "32768",
+      MODEL_IDLE_SECONDS: "20",
       PRICES: join(dir.path, "prices.json"),
       SANDBOX: "bubblewrap",
       NETWORK_ALLOW: "none",
@@ -110,6 +112,7 @@ describe("a whole environment", () => {
       id: "m",
       allowed: ["m", "n"],
       contextTokens: 32_768,
+      idleTimeoutMs: 20_000,
       prices: { m: { input: 1, cached: 1, output: 2 } },
     });
     assert.deepEqual(config.sandbox, {
@@ -243,6 +246,7 @@ describe("what is wrong", () => {
   for (const [env, problem] of [
     [{ MODEL_API: "x" }, "MODEL_API must be one of chat, responses, anthropic"],
     [{ MODEL_CONTEXT_TOKENS: "4k" }, "MODEL_CONTEXT_TOKENS must be a whole number from 8000 to 10000000"],
+    [{ MODEL_IDLE_SECONDS: "0" }, "MODEL_IDLE_SECONDS must be a whole number from 1 to 3600"],
     [{ MODEL_TOOL_PROTOCOL: "xml" }, "MODEL_TOOL_PROTOCOL must be one of native, text"],
     [{ MODEL_API: "anthropic", OPENAI_MODEL: "claude" }, "ANTHROPIC_API_KEY is not set"],
     [

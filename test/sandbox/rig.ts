@@ -79,9 +79,9 @@ export async function createRig(make: Make): Promise<Rig> {
   return rig;
 }
 
-/** Variables that a command may have with the same value as the app by chance, or because npm sets them for both. */
+/** Variables that a command may have with the same value as the app by chance. */
 const COMMON =
-  /^(PATH|LANG|TERM|PAGER|CI|PWD|SHLVL|_|DEBIAN_FRONTEND|PYTHON\w+|PIP_\w+|RUSTUP_AUTO_INSTALL|NODE|npm_(config_user_agent|node_execpath|execpath|command))=/;
+  /^(PATH|LANG|TERM|PAGER|CI|PWD|SHLVL|_|DEBIAN_FRONTEND|PYTHON\w+|PIP_\w+|RUSTUP_AUTO_INSTALL)=/;
 
 /** Assignments in the environment of this process, which stands for the app: none may be found in a command. */
 export async function environmentOfTheApp(): Promise<readonly string[]> {

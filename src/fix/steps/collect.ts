@@ -52,7 +52,8 @@ function endOfAgent(solved: Solved, changes: number, leftOut: BuiltTree["leftOut
     message,
     retry: false,
   });
-  if (solved.status === "model_failed" || solved.status === "refused" || solved.status === "internal")
+  if (solved.status === "internal") return failed("internal", solved.message);
+  if (solved.status === "model_failed" || solved.status === "refused")
     return failed("model_failed", solved.message);
   if (changes > 0) return null;
   switch (solved.status) {

@@ -56,7 +56,7 @@ export function isolationCases(subject: Subject, rig: () => Rig): void {
     assert.doesNotMatch(leaked, /_authToken|PRIVATE_KEY|_auth/i);
     const lines = leaked.split("\n");
     // What npm sets for whatever it starts is the same here and there.
-    const own = (entry: string) => !/^(npm_\w+|NODE|INIT_CWD)=/.test(entry);
+    const own = (entry: string) => !/^(npm_\w+|NODE|INIT_CWD|COLOR|EDITOR)=/.test(entry);
     for (const planted of (await environmentOfTheApp()).filter(own))
       assert.ok(!lines.includes(planted), planted);
   });

@@ -34,12 +34,16 @@ export interface Published {
   readonly url: string;
   readonly branch: string;
   readonly commitSha: string;
+  /** What did not come about without keeping the pull request from opening, as sentences. */
+  readonly notes: readonly string[];
 }
 
 export interface PublishFailure {
   readonly code: Extract<FailureCode, "permission" | "github_failed" | "publish_refused" | "no_changes">;
   /** A sentence with the remedy. */
   readonly message: string;
+  /** False: GitHub did not say whether a branch or pull request of ours stands; the same request again looks for it first. */
+  readonly certain: boolean;
 }
 
 export type Publish = (request: PublishRequest) => Promise<Result<Published, PublishFailure>>;

@@ -15,9 +15,9 @@ export async function publishPullRequest(
   const opened = await ensurePullRequest(request, commit.value);
   const pull = opened.ok ? opened : await withdraw(request, commit.value, opened.error);
   if (!pull.ok) return pull;
-  await addLabels(request, pull.value);
+  const notes = await addLabels(request, pull.value);
   const { number: pullRequest, url } = pull.value;
-  return ok({ pullRequest, url, branch: request.branch, commitSha: commit.value });
+  return ok({ pullRequest, url, branch: request.branch, commitSha: commit.value, notes });
 }
 
 /** The commit at the head of our branch, made when it is not there. A branch of that name with other content is never touched. */
@@ -27,7 +27,7 @@ async function ensureBranch(request: PublishRequest): Promise<Result<string, Pub
   if (known !== null) return ok(known.id);
   if (journal.intended("branch")) {
     const standing = await standingBranch(request);
-    if (!standing.ok) return standing;
+    if (!standing.ok) return err(uncertain(standing.error));
     if (standing.value !== null) return completeBranch(request, standing.value);
   }
   const commit = await makeCommit(request);
@@ -39,7 +39,10 @@ async function ensureBranch(request: PublishRequest): Promise<Result<string, Pub
     const standing = await standingBranch(request);
     if (standing.ok && standing.value !== null) return completeBranch(request, standing.value);
     if (!standing.ok && standing.error.code === "publish_refused") return standing;
-    if (!isPassing(made.error) || attempt === TRIES) return err(explain(made.error, "create the branch"));
+    if (!isPassing(made.error) || attempt === TRIES) {
+      const refusal = explain(made.error, "create the branch");
+      return err(standing.ok ? refusal : uncertain(refusal));
+    }
     await request.pause(attempt);
   }
 }
@@ -65,6 +68,7 @@ async function standingBranch(request: PublishRequest): Promise<Result<string | 
     ? ok(sha)
     : err({
         code: "publish_refused",
+        certain: true,
         message: `The branch ${request.branch} exists with other content. Delete it, then say /retry.`,
       });
 }
@@ -84,6 +88,7 @@ async function makeCommit(request: PublishRequest): Promise<Result<string, Publi
   if (tree.value !== proposal.treeId)
     return err({
       code: "publish_refused",
+      certain: true,
       message: `GitHub built tree ${tree.value}, not the approved ${proposal.treeId}; nothing was published.`,
     });
   return again(
@@ -105,6 +110,7 @@ async function makeBlobs(request: PublishRequest): Promise<Result<readonly TreeE
     if (content === null)
       return err({
         code: "publish_refused",
+        certain: true,
         message: `The kept content of ${file.path} is gone. Say /retry.`,
       });
     const blob = await again(request, () => request.github.createBlob(content), "store a file");
@@ -173,14 +179,16 @@ async function withdraw(
   const gone = ours ? (await github.deleteBranch(branch)).ok : head.ok;
   if (gone) return err(failure);
   return err({
-    ...failure,
+    ...uncertain(failure),
     message: `${failure.message} The branch ${branch} may have been left behind; delete it if there is no pull request on it.`,
   });
 }
 
-async function addLabels(request: PublishRequest, pull: PullRequest): Promise<void> {
-  if (request.proposal.labels.length > 0)
-    await request.github.addLabels(pull.number, request.proposal.labels);
+async function addLabels(request: PublishRequest, pull: PullRequest): Promise<readonly string[]> {
+  const { labels } = request.proposal;
+  if (labels.length === 0) return [];
+  const added = await again(request, () => request.github.addLabels(pull.number, labels), "set the labels");
+  return added.ok ? [] : [added.error.message];
 }
 
 async function again<T>(
@@ -196,6 +204,10 @@ async function again<T>(
   }
 }
 
+function uncertain(failure: PublishFailure): PublishFailure {
+  return { ...failure, certain: false };
+}
+
 /** Failures that may be gone at the next try. */
 function isPassing(failure: GitHubFailure): boolean {
   return failure.code === "server_error" || failure.code === "unreachable" || failure.code === "rate_limited";
@@ -205,6 +217,7 @@ function explain(failure: GitHubFailure, what: string): PublishFailure {
   if (/no commits between/i.test(failure.message))
     return {
       code: "no_changes",
+      certain: true,
       message: "The target branch already holds this change: nothing to propose.",
     };
   switch (failure.code) {
@@ -213,6 +226,7 @@ function explain(failure: GitHubFailure, what: string): PublishFailure {
     case "unauthorized":
       return {
         code: "permission",
+        certain: true,
         message: `GitHub did not let the app ${what}: ${failure.message}. Grant the app ${neededFor(failure)} write access (and accept the new permissions), then say /retry.`,
       };
     case "invalid":
@@ -222,11 +236,13 @@ function explain(failure: GitHubFailure, what: string): PublishFailure {
     case "locked":
       return {
         code: "publish_refused",
+        certain: true,
         message: `GitHub refused to ${what}: ${failure.message}. Say /retry once that is settled.`,
       };
     default:
       return {
         code: "github_failed",
+        certain: true,
         message: `GitHub did not answer the attempt to ${what} after ${TRIES} tries: ${failure.message}. Say /retry later.`,
       };
   }

@@ -48,7 +48,7 @@ export async function attend(attendance: Attendance): Promise<boolean> {
     outbox.sendSoon();
     await goOn({ ...attendance, facts, status, outbox });
     const woundUp = !isEnded(context.run()) || (await windUp(context, status));
-    if (!(await outbox.send()) || !woundUp) return false;
+    if (!(await outbox.send()) || !woundUp || context.run().state === "publishing") return false;
     if (isEnded(context.run()) && openFacts(context).length === 0) await context.settle();
     return true;
   } finally {
@@ -145,6 +145,8 @@ async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | 
       await endFailed(context, end);
       return "again";
     case "waiting": {
+      // GitHub gave no answer; the next visit asks again.
+      if (context.run().state === "publishing") return "leave";
       if (context.run().state !== "awaiting_approval") return "again";
       await unlessStopped(status.show(), facts);
       await cleanUp(context);

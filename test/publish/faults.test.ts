@@ -140,9 +140,24 @@ test("a pull request whose answers were all lost is found again, and its branch 
   const first = await attempt(published, journal);
   assert.ok(!first.ok && first.error.code === "github_failed", JSON.stringify(first));
   assert.match(first.error.message, /may have been left behind/);
+  assert.equal(first.error.certain, false, "nobody can say that it failed");
   rig.hub.clearFaults();
   assert.equal(rig.pulls(published)[0]?.state, "open");
   await assertWhole(published, await attempt(published, journal), "said again");
+});
+
+test("a failure is certain only when GitHub has said that nothing stands", async () => {
+  const broken = FAULTS["answer 500"] as FaultKind;
+  // The creation of the branch and all that follows; the looking after it answers in one case and not in the other.
+  for (const looks of [true, false]) {
+    rig.hub.fault({ method: "POST", path: /\/git\/refs$/, times: Number.POSITIVE_INFINITY, fault: broken });
+    if (!looks)
+      rig.hub.fault({ method: "GET", path: /\/git\/ref/, times: Number.POSITIVE_INFINITY, fault: broken });
+    const outcome = await attempt(nextCase(), memoryJournal());
+    rig.hub.clearFaults();
+    assert.ok(!outcome.ok && outcome.error.code === "github_failed", JSON.stringify(outcome));
+    assert.equal(outcome.error.certain, looks);
+  }
 });
 
 class Died extends Error {}

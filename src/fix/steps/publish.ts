@@ -9,6 +9,8 @@ import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import type { Rechecked } from "./recheck.ts";
 
 const PAUSE_MS = 1_000;
+/** How long after the approval GitHub is asked again whether what it did not answer to has come about. */
+const PATIENCE_MS = 24 * 3_600_000;
 
 export async function publish(context: RunContext, step: StepContext): Promise<Outcome> {
   const run = context.run();
@@ -43,11 +45,26 @@ export async function publish(context: RunContext, step: StepContext): Promise<O
       }),
     pause: (attempt) => ports.clock.sleep(PAUSE_MS * 2 ** (attempt - 1), step.signal),
   });
-  if (!published.ok) return failed(published.error.code, published.error.message);
-  const { pullRequest, url, branch, commitSha } = published.value;
+  if (!published.ok) {
+    const { code, message, certain } = published.error;
+    context.trace.emit(
+      "github",
+      { effect: "pull-request", outcome: "failed", id: null },
+      { step: "publish" },
+    );
+    // To say that it failed while a pull request may stand would be a guess: the next visit looks.
+    const patient = ports.clock.now() - approvedAt(context) < PATIENCE_MS;
+    return code === "github_failed" && !certain && patient ? { kind: "waiting" } : failed(code, message);
+  }
+  const { pullRequest, url, branch, commitSha, notes } = published.value;
+  for (const note of notes) ports.log.warn({ run: context.runId, pullRequest }, note);
   context.trace.emit("github", { effect: "pull-request", outcome: "done", id: url }, { step: "publish" });
   await context.append({ type: "published", pullRequest, url, branch, commitSha });
   return { kind: "done", output: asJson(published.value) };
+}
+
+function approvedAt(context: RunContext): number {
+  return context.events().findLast(({ event }) => event.type === "approved")?.at ?? 0;
 }
 
 function failed(code: string, message: string): Outcome {

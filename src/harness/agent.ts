@@ -99,7 +99,11 @@ export interface AgentRequest {
   observe(event: HarnessEvent): void;
   /** What maintainers asked for since the last call; taken after every turn and given to the model as a message. */
   instructions?(): readonly string[];
-  /** Called after every turn and every compaction, before the next request; a rejection ends the loop as `internal`. */
+  /**
+   * Called with the state after every turn and every compaction, while the next request is on its way: what a reply asks for
+   * is done, and the run ends, only once the state before it is stored. A rejection gives the request up and ends the loop as
+   * `internal`.
+   */
   checkpoint(state: AgentState): Promise<void>;
 }
 

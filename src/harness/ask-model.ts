@@ -1,9 +1,10 @@
 /** One request of a run: measured and announced before it is sent, booked when it is answered. */
 
 import type { Message, ModelRequest, Reply } from "#src/model/model.ts";
-import { type Answer, ask } from "./ask.ts";
+import { type Answer, ask, type StreamedEvent } from "./ask.ts";
 import type { Conversation } from "./conversation.ts";
 import type { Purpose } from "./events.ts";
+import { whileAsking } from "./keep.ts";
 import { nextStreaks } from "./stop.ts";
 import { addRequest, costOf, countUsage, estimateTokens } from "./tokens.ts";
 
@@ -46,9 +47,10 @@ async function askModel(talk: Conversation, question: Question): Promise<Answer>
   if (purpose === "turn") talk.prefix.note(sent);
   const askedAt = clock.now();
   const request: ModelRequest = { ...sent, maxOutputTokens: question.maxOutputTokens, signal: talk.signal };
-  const answer = await ask(model, request, (event) => {
+  const passOn = (event: StreamedEvent) => {
     if (purpose === "turn" || event.type === "retry") observe({ ...event, turn });
-  });
+  };
+  const answer = await whileAsking(talk, () => ask(model, request, passOn));
   talk.retries += answer.retries;
   const ms = clock.now() - askedAt;
   if (answer.kind === "failed") observe({ type: "failed", turn, purpose, failure: answer.failure, ms });
@@ -67,9 +69,7 @@ interface Got {
 /** Spending is booked before anything else is decided about a reply: it was paid for in any case. */
 function recordCost(talk: Conversation, { reply, question, turn, estimate, ms }: Got): void {
   const { purpose, messages } = question;
-  const counted = countUsage(
-    reply.usage,
-    estimate,
+  const counted = countUsage(reply.usage, estimate, () =>
     estimateTokens(JSON.stringify([reply.content, reply.calls])),
   );
   const costUsd = costOf(counted, talk.request.price);

@@ -26,7 +26,7 @@ export interface Conversation {
   readonly specs: readonly ToolSpec[];
   readonly meter: Meter;
   readonly prefix: PrefixWatch;
-  /** Aborted by a cancel or by the wall clock. */
+  /** Aborted by a cancel, by the wall clock, or when the run is given up. */
   readonly signal: AbortSignal;
   readonly startedAt: number;
   messages: readonly Message[];
@@ -41,6 +41,10 @@ export interface Conversation {
   dirty: ReadonlySet<string>;
   tally: ReadonlyMap<string, ToolTally>;
   retries: number;
+  /** What must be stored before anything follows from the next reply; null: all is stored. */
+  unkept: AgentState | null;
+  /** Ends what is running for a defect of ours. */
+  giveUp(reason: string): void;
   /** Stops the wall clock. */
   close(): void;
 }
@@ -56,10 +60,10 @@ function opening(request: AgentRequest): readonly Message[] {
 }
 
 export function openConversation(request: AgentRequest): Conversation {
-  const wallClock = new AbortController();
+  const ours = new AbortController();
   const { limits } = request;
   const left = Math.max(0, limits.wallClockMs - request.spent.ms);
-  const close = request.clock.timer(left, () => wallClock.abort("the time limit was reached"));
+  const close = request.clock.timer(left, () => ours.abort("the time limit was reached"));
   const specs = request.tools.map(toolSpec);
   const meter = createMeter(specs, request.tokenizer);
   const messages = opening(request);
@@ -69,7 +73,7 @@ export function openConversation(request: AgentRequest): Conversation {
     specs,
     meter,
     prefix: createPrefixWatch(),
-    signal: AbortSignal.any([request.signal, wallClock.signal]),
+    signal: AbortSignal.any([request.signal, ours.signal]),
     startedAt: request.clock.now(),
     messages,
     spent: { ...NOTHING_SPENT, ...request.spent },
@@ -80,6 +84,8 @@ export function openConversation(request: AgentRequest): Conversation {
     dirty: new Set(),
     tally: new Map(),
     retries: 0,
+    unkept: null,
+    giveUp: (reason) => ours.abort(reason),
     close,
   };
 }
@@ -124,14 +130,9 @@ export function countCall(talk: Conversation, { call, result }: Answered): void 
   if (result.spent !== undefined) talk.spent = addSpent(talk.spent, { ...result.spent, turns: 0, ms: 0 });
 }
 
-/** Hands the state to whoever keeps it. */
-export async function checkpoint(talk: Conversation): Promise<void> {
-  const state: AgentState = {
-    messages: talk.messages,
-    spent: spentSoFar(talk),
-    dirty: pathsOf(talk),
-  };
-  await talk.request.checkpoint(state);
+/** Where the run stands, as far as it can go on from it. */
+export function stateOf(talk: Conversation): AgentState {
+  return { messages: talk.messages, spent: spentSoFar(talk), dirty: pathsOf(talk) };
 }
 
 function pathsOf(talk: Conversation): readonly string[] {

@@ -10,7 +10,6 @@ import { resultBudget } from "./clip.ts";
 import {
   type Conversation,
   capFacts,
-  checkpoint,
   countCall,
   endConversation,
   openConversation,
@@ -18,6 +17,7 @@ import {
   stopOfAbort,
 } from "./conversation.ts";
 import { type Answered, dispatch } from "./dispatch.ts";
+import { keep, storeKept } from "./keep.ts";
 import { defectMessage } from "./notices.ts";
 import { makeRoom, makeRoomAfterOverflow } from "./room.ts";
 import { capReached, stopForFailure } from "./stop.ts";
@@ -41,16 +41,16 @@ export async function runAgent(request: AgentRequest): Promise<AgentEnd> {
 
 async function untilStopped(talk: Conversation): Promise<Stop> {
   try {
-    for (;;) {
-      const stop = await oneTurn(talk);
-      if (stop) return stop;
-    }
+    let stop: Stop | null = null;
+    while (stop === null) stop = await oneTurn(talk);
+    await storeKept(talk);
+    return stop;
   } catch (defect) {
     return { status: "internal", message: defectMessage(messageOf(defect)) };
   }
 }
 
-/** Check limits, ask, record, dispatch, stop? */
+/** Check limits, ask (and store the turn before meanwhile), record, dispatch, stop? */
 async function oneTurn(talk: Conversation): Promise<Stop | null> {
   await makeRoom(talk);
   const forbidden = beforeRequest(talk);
@@ -59,7 +59,7 @@ async function oneTurn(talk: Conversation): Promise<Stop | null> {
   if (answer.kind === "failed") return stopOfAbort(talk) ?? stopForFailure(answer.failure);
   const answers = await recordAndRun(talk, answer.reply);
   const stop = afterTurn(talk, answer.reply, answers);
-  await checkpoint(talk);
+  keep(talk);
   return stop;
 }
 

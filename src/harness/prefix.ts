@@ -29,6 +29,7 @@ export function createPrefixWatch(): PrefixWatch {
     },
     stability: (next) => {
       if (last === null) return null;
+      if (isContinued(last, next)) return 1;
       const before = [last.tools, ...last.messages];
       const now = [next.tools, ...next.messages];
       const total = before.reduce((sum, part) => sum + lengthOf(part), 0);
@@ -41,6 +42,11 @@ export function createPrefixWatch(): PrefixWatch {
       return total === 0 ? 1 : same / total;
     },
   };
+}
+
+/** What was sent stands unchanged at the start of what is sent next: the case of nearly every request. */
+function isContinued(last: Sent, next: Sent): boolean {
+  return last.tools === next.tools && last.messages.every((message, at) => message === next.messages[at]);
 }
 
 /** Length of the common start of both as JSON. */

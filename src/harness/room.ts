@@ -6,9 +6,10 @@ import { askForNote } from "./ask-model.ts";
 import { presentable } from "./clip.ts";
 import { type CompactionPlan, compacted, planCompaction } from "./compact.ts";
 import { tightened } from "./context-policy.ts";
-import { type Conversation, capFacts, checkpoint } from "./conversation.ts";
+import { type Conversation, capFacts } from "./conversation.ts";
 import type { HarnessEvent } from "./events.ts";
 import { callsNote, carriedOver, handOverText, noteRequest } from "./hand-over.ts";
+import { keep } from "./keep.ts";
 import { capReached, inputAllowed } from "./stop.ts";
 import { planStub } from "./stub.ts";
 import { appendUser, requestFaults } from "./transcript.ts";
@@ -81,7 +82,7 @@ async function compact(talk: Conversation, reason: Reason): Promise<boolean> {
     noteBy: note?.by ?? null,
     note: note?.text ?? "",
   });
-  await checkpoint(talk);
+  keep(talk);
   return true;
 }
 

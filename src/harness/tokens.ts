@@ -62,6 +62,7 @@ interface Fit {
 export function createMeter(tools: readonly ToolSpec[], tokenizer: Tokenizer | null = null): Meter {
   const byCharacters = new WeakMap<Message, number>();
   const byTokenizer = new WeakMap<Message, number>();
+  let bodies = new WeakMap<readonly Message[], number>();
   const toolTokens = estimateTokens(JSON.stringify(tools));
   let first: Report | null = null;
   let last: Report | null = null;
@@ -74,8 +75,16 @@ export function createMeter(tools: readonly ToolSpec[], tokenizer: Tokenizer | n
     byCharacters.set(message, counted);
     return counted;
   };
-  const countBody = (messages: readonly Message[]) =>
-    messages.reduce((sum, message) => sum + (message.role === "system" ? 0 : count(message)), 0);
+  const countBody = (messages: readonly Message[]): number => {
+    const known = bodies.get(messages);
+    if (known !== undefined) return known;
+    const counted = messages.reduce(
+      (sum, message) => sum + (message.role === "system" ? 0 : count(message)),
+      0,
+    );
+    bodies.set(messages, counted);
+    return counted;
+  };
   const countFixed = (messages: readonly Message[]) => {
     const [system] = messages;
     return toolTokens + (system?.role === "system" ? count(system) : 0);
@@ -110,7 +119,9 @@ export function createMeter(tools: readonly ToolSpec[], tokenizer: Tokenizer | n
       const message = unknown[at];
       if (message !== undefined) byTokenizer.set(message, TOKENS_PER_MESSAGE + tokens);
     }
-    if (unknown.length > 0) fitted = null;
+    if (unknown.length === 0) return;
+    fitted = null;
+    bodies = new WeakMap();
   };
 
   return {
@@ -141,12 +152,13 @@ export interface Counted {
   readonly estimated: boolean;
 }
 
-export function countUsage(usage: Usage, estimatedInput: number, estimatedOutput: number): Counted {
+/** `estimatedOutput` is asked only for a count that is not there. */
+export function countUsage(usage: Usage, estimatedInput: number, estimatedOutput: () => number): Counted {
   const inputTokens = usage.inputTokens ?? estimatedInput;
   return {
     inputTokens,
     cachedTokens: Math.min(inputTokens, usage.cachedTokens ?? 0),
-    outputTokens: usage.outputTokens ?? estimatedOutput,
+    outputTokens: usage.outputTokens ?? estimatedOutput(),
     estimated: usage.inputTokens === null || usage.outputTokens === null,
   };
 }

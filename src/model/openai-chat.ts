@@ -1,10 +1,10 @@
 /** The Model adapter for chat completions, OpenAI's and every compatible server's. */
 
-import type OpenAI from "openai";
 import { createAssembler } from "./assemble.ts";
+import { bodyText } from "./body-text.ts";
 import { repairChat } from "./chat-quirks.ts";
 import type { Model } from "./model.ts";
-import { openAiClient } from "./openai-client.ts";
+import { openAiClient, postJson } from "./openai-client.ts";
 import { createProvider, type ProviderOptions } from "./provider.ts";
 import { requestBody } from "./wire.ts";
 
@@ -15,11 +15,7 @@ export function createOpenAiChat(options: ProviderOptions): Model {
   return createProvider(options, {
     name: "a chat-completions API",
     body: (request, quirks) => requestBody(request, { modelId, quirks, parameters }),
-    send: async (body, signal) => {
-      // The package's types know OpenAI's own members only; ours were built for whatever endpoint this is.
-      const wire = body as unknown as OpenAI.ChatCompletionCreateParamsStreaming;
-      return (await client()).chat.completions.create(wire, { signal }).asResponse();
-    },
+    send: async (body, signal) => postJson(await client(), "/chat/completions", bodyText(body), signal),
     assemble: createAssembler,
     repair: repairChat,
   });

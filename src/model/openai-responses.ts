@@ -1,8 +1,8 @@
 /** The Model adapter for the Responses API of OpenAI and of the servers that copy it. */
 
-import type OpenAI from "openai";
+import { bodyText } from "./body-text.ts";
 import type { Model } from "./model.ts";
-import { openAiClient } from "./openai-client.ts";
+import { openAiClient, postJson } from "./openai-client.ts";
 import { createProvider, type ProviderOptions } from "./provider.ts";
 import { repairResponses, responsesBody } from "./responses-body.ts";
 import { createResponsesAssembler } from "./responses-stream.ts";
@@ -14,10 +14,7 @@ export function createOpenAiResponses(options: ProviderOptions): Model {
   return createProvider(options, {
     name: "a Responses API",
     body: (request, quirks) => responsesBody(request, { modelId, quirks, parameters }),
-    send: async (body, signal) => {
-      const wire = body as unknown as OpenAI.Responses.ResponseCreateParamsStreaming;
-      return (await client()).responses.create(wire, { signal }).asResponse();
-    },
+    send: async (body, signal) => postJson(await client(), "/responses", bodyText(body), signal),
     assemble: (known) => createResponsesAssembler({ ...known, modelId }),
     repair: repairResponses,
   });

@@ -27,9 +27,9 @@ export function requestBody(
   const messages = quirks.foldUsers ? folded(request.messages) : request.messages;
   return {
     model: modelId,
-    messages: messages.map((message) => wireMessage(message, quirks)),
+    messages: wireMessages(messages, quirks),
     // An empty list of tools is refused by several providers.
-    ...(request.tools.length === 0 ? {} : { tools: request.tools.map(wireTool) }),
+    ...(request.tools.length === 0 ? {} : { tools: wireTools(request.tools) }),
     stream: true,
     ...Object.fromEntries(optional),
   };
@@ -54,7 +54,27 @@ function folded(messages: readonly Message[]): readonly Message[] {
   return turns;
 }
 
-function wireMessage(message: Message, quirks: Quirks): Readonly<Record<string, unknown>> {
+/** Messages never change, so that the form of each is made once for what is known of the endpoint, and with it its text. */
+const FORMS = new WeakMap<Quirks, WeakMap<Message, WireBody>>();
+const TOOL_FORMS = new WeakMap<readonly ToolSpec[], readonly WireBody[]>();
+
+function wireMessages(messages: readonly Message[], quirks: Quirks): readonly WireBody[] {
+  const forms = FORMS.get(quirks) ?? new WeakMap<Message, WireBody>();
+  FORMS.set(quirks, forms);
+  return messages.map((message) => {
+    const form = forms.get(message) ?? wireMessage(message, quirks);
+    forms.set(message, form);
+    return form;
+  });
+}
+
+function wireTools(tools: readonly ToolSpec[]): readonly WireBody[] {
+  const forms = TOOL_FORMS.get(tools) ?? tools.map(wireTool);
+  TOOL_FORMS.set(tools, forms);
+  return forms;
+}
+
+function wireMessage(message: Message, quirks: Quirks): WireBody {
   const content = wellFormed(message.content);
   switch (message.role) {
     case "tool":
@@ -76,7 +96,7 @@ function wireMessage(message: Message, quirks: Quirks): Readonly<Record<string, 
   }
 }
 
-function wireCall(call: ToolCall): Readonly<Record<string, unknown>> {
+function wireCall(call: ToolCall): WireBody {
   const { function: functionExtra, ...extra } = call.extra ?? {};
   return {
     ...extra,
@@ -86,7 +106,7 @@ function wireCall(call: ToolCall): Readonly<Record<string, unknown>> {
   };
 }
 
-function wireTool(tool: ToolSpec): Readonly<Record<string, unknown>> {
+function wireTool(tool: ToolSpec): WireBody {
   return {
     type: "function",
     function: { name: tool.name, description: tool.description, parameters: tool.parameters },

@@ -38,7 +38,7 @@ export function openTrace({ dir, runId, clock, redactor, log }: OpenTraceOptions
 
   const write = (type: TraceType, { step, turn, parent }: TracePlace, payload: object) => {
     const at = isoTime(clock.now());
-    const data = redacted(payload, redactor);
+    const data = isClean(payload, redactor) ? payload : redacted(payload, redactor);
     const place = { step: step ?? null, turn: turn ?? null, ...(parent === undefined ? {} : { parent }) };
     file.append((n) => JSON.stringify({ v: TRACE_SCHEMA, run: runId, n, at, ...place, type, data }));
   };
@@ -74,6 +74,25 @@ export function openTrace({ dir, runId, clock, redactor, log }: OpenTraceOptions
 function numberOf(line: string): number | null {
   const parsed = parseLine(line);
   return parsed.kind === "event" ? parsed.event.n : null;
+}
+
+/** Nothing to redact in any string or key: one look at all of them together, since nearly every line is clean and looking has a price of its own. */
+function isClean(payload: object, redactor: Redactor): boolean {
+  const texts: string[] = [];
+  collectTexts(payload, texts);
+  // What would be found in one of them is found here too; what is found across two of them only costs the slower way.
+  const all = texts.join("\n");
+  return redactor.redact(all) === all;
+}
+
+function collectTexts(value: unknown, into: string[]): void {
+  if (typeof value === "string") into.push(value);
+  else if (Array.isArray(value)) for (const item of value) collectTexts(item, into);
+  else if (typeof value === "object" && value !== null)
+    for (const [key, member] of Object.entries(value)) {
+      into.push(key);
+      collectTexts(member, into);
+    }
 }
 
 /** Every string and key redacted before the line is put together: in JSON text an escape can hide where a secret begins. */

@@ -82,7 +82,11 @@ test("where the tokenizer cannot count, characters do", async () => {
 });
 
 test("cost counts cached and uncached input apart; an unknown price stays unknown for the run", () => {
-  const counted = countUsage({ inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 100_000 }, 0, 0);
+  const counted = countUsage(
+    { inputTokens: 1_000_000, cachedTokens: 400_000, outputTokens: 100_000 },
+    0,
+    () => 0,
+  );
   const cost = costOf(counted, { inputUsd: 10, cachedUsd: 1, outputUsd: 100 });
   assert.equal(cost, 6 + 0.4 + 10);
   const spent = addRequest(NOTHING_SPENT, counted, cost);

@@ -17,7 +17,7 @@ const REPEATS = 3;
 export interface TurnPrint {
   /** Calls with their arguments and results. */
   readonly whole: string;
-  /** The errors alone, whatever the arguments were; null when a call of the turn succeeded. */
+  /** The errors alone, whatever the arguments were; null when a call of the turn succeeded. A failed command counts as an error here. */
   readonly errors: string | null;
 }
 
@@ -26,10 +26,18 @@ function withoutDurations(text: string): string {
   return text.replace(/\d+(?:\.\d+)?\s?(?:ms|s|seconds?)\b/g, "…");
 }
 
-/** An error's kind: its first line without numbers and quoted parts. */
-function errorKind(answered: Answer): string {
-  const line = answered.result.text.split("\n", 1)[0] ?? "";
-  return `${answered.call.name}: ${line.replace(/[`"'][^`"']*[`"']|\d+/g, "…")}`;
+/** How a command that failed and said something begins; one that failed without a word may just have found nothing. */
+const FAILED_COMMAND = /^exit code (?!0\b)-?\d+ [^\n]*\n(?!\(no output\))/;
+
+/** An error's kind, without numbers and quoted parts: the first line of an error, all of what a failed command printed; null for a success. */
+function errorKind({ call, result }: Answer): string | null {
+  const text = result.status === "error" ? result.text.split("\n", 1)[0] : failedOutput(result.text);
+  // The tool's own name is an argument too: a model that invents tools gets the same error under ever new names.
+  return text == null ? null : text.replaceAll(call.name, "…").replace(/[`"'][^`"']*[`"']|\d+/g, "…");
+}
+
+function failedOutput(text: string): string | null {
+  return FAILED_COMMAND.test(text) ? withoutDurations(text) : null;
 }
 
 /** The fingerprint of one turn's calls and results. */
@@ -41,10 +49,11 @@ export function printTurn(answers: readonly Answer[]): TurnPrint {
     // What a cleared result said is not known any more, so that it is like no other.
     isStub(result.text) ? call.id : withoutDurations(result.text),
   ]);
-  const failed = answers.length > 0 && answers.every(({ result }) => result.status === "error");
+  const kinds = answers.map(errorKind);
+  const failed = answers.length > 0 && !kinds.includes(null);
   return {
     whole: sha256(canonicalJson(whole)),
-    errors: failed ? [...new Set(answers.map(errorKind))].sort().join("\n") : null,
+    errors: failed ? [...new Set(kinds)].sort().join("\n") : null,
   };
 }
 

@@ -33,7 +33,8 @@ async function asked(api: ModelConfig["api"], toolProtocol: ModelConfig["toolPro
     apiKey: null,
     id: "m",
     allowed: ["m"],
-    contextTokens: 32_000, idleTimeoutMs: 60_000,
+    contextTokens: 32_000,
+    idleTimeoutMs: 60_000,
     prices: {},
   };
   const reply = await askReply(createModels(config, PARTS)("m"));
@@ -62,7 +63,8 @@ test("a model is made once, so that what it learns of its server lasts", () => {
     apiKey: null,
     id: "m",
     allowed: ["m", "n"],
-    contextTokens: 32_000, idleTimeoutMs: 60_000,
+    contextTokens: 32_000,
+    idleTimeoutMs: 60_000,
     prices: {},
   };
   const models = createModels(config, PARTS);

@@ -137,6 +137,78 @@ test("no_progress: the same error from different arguments is told once, then st
   assert.equal(events.filter((event) => event.type === "notice").length, 1);
 });
 
+/** The n-th answer of a tool that is of no use. */
+const USELESS: Readonly<
+  Record<string, (n: number) => { readonly status: "ok" | "error"; readonly text: string }>
+> = {
+  "a path that is not there": (n) => ({
+    status: "error",
+    text: `src/${n}.js does not exist.`.replace(/src\S+/, "`$&`"),
+  }),
+  "a command that fails the same way": (n) => ({
+    status: "ok",
+    text: `exit code 127 after 0.${n} s\nbash: line 1: frobnicate: command not found\n[A program it names is not installed here.]`,
+  }),
+  "a suite that cannot start": (n) => ({
+    status: "ok",
+    text: `exit code 1 after ${n} s\n> jest\nsh: 1: jest: not found`,
+  }),
+};
+
+for (const [what, answer] of Object.entries(USELESS))
+  test(`no_progress: ${what}, whatever is tried, is told once and ends the run`, async () => {
+    let n = 0;
+    const { z } = await import("zod");
+    const tool = {
+      ...{ name: "any", description: "", readOnly: false },
+      schema: z.object({ value: z.string() }),
+      run: async () => answer(++n),
+    };
+    const steps = Array.from({ length: 10 }, (_, at) => reply("", call("any", { value: `try ${at}` })));
+    const { end } = await playAgent(steps, { tools: [tool] });
+    assert.equal(end.status, "no_progress");
+    assert.equal(end.spent.turns, 6);
+  });
+
+test("A27, no_progress: a new name for each tool that does not exist is the same error all the same", async () => {
+  const names = [
+    "grep",
+    "shell",
+    "hack_planet",
+    "str_replace_editor",
+    "bash",
+    "cat",
+    "open",
+    "finish",
+    "todo",
+  ];
+  const { end, events } = await playAgent(names.map((name) => reply("", call(name, { path: "a" }))));
+  assert.equal(end.status, "no_progress");
+  assert.equal(end.spent.turns, 6);
+  assert.equal(events.filter((event) => event.type === "notice").length, 1);
+});
+
+test("commands that fail without a word or in different ways, and those with work between them, are no circle", async () => {
+  const { z } = await import("zod");
+  const answers = [
+    ...Array.from({ length: 7 }, () => "exit code 1 after 0.1 s\n(no output)"),
+    ...Array.from({ length: 7 }, (_, at) => `exit code 1 after 0.1 s\n${"abcdefg"[at]} failed`),
+  ];
+  let n = 0;
+  const tool = {
+    ...{ name: "shell", description: "", readOnly: false },
+    schema: z.object({ value: z.string() }),
+    run: async () => ({ status: "ok" as const, text: answers[n++] ?? "exit code 0 after 0.1 s\nok" }),
+  };
+  const looks = answers.map((_, at) => reply("", call("shell", { value: `look ${at}` })));
+  const { end, events } = await playAgent([...looks, reply("done")], { tools: [tool] });
+  assert.equal(end.status, "done");
+  assert.deepEqual(
+    events.filter((event) => event.type === "notice"),
+    [],
+  );
+});
+
 test("no_progress: a model that heeds the notice goes on", async () => {
   const same = () => reply("", call("read", { value: "same" }));
   const { end } = await playAgent([

@@ -76,6 +76,8 @@ export function createOffload({ module, clock, idleMs, memoryMb }: OffloadOption
       eval: true,
       workerData: module.href,
       execArgv: [],
+      // The thread computes on texts of strangers; it needs no secret of ours.
+      env: {},
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     });
     fresh.on("message", (answer: Answer) =>

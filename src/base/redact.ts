@@ -1,8 +1,10 @@
 /** Removes the secrets this process holds, in every spelling they travel in, from text that leaves it. */
 
 export interface Redactor {
-  /** Registers a secret for the rest of the process; values shorter than 6 characters are ignored, since they would eat ordinary text. */
+  /** Registers a secret until it is forgotten; values shorter than 6 characters are ignored, since they would eat ordinary text. */
   add(secret: string): void;
+  /** For a secret that has expired, so that a long life of the process does not make every text slower to clean. */
+  forget(secret: string): void;
   /**
    * The text with every registered secret (raw, JSON-escaped, base64, base64url, hex, URL-encoded in whatever dialect) and every
    * credential inside a URL replaced by `***`. Inside longer base64 a secret of fewer than 8 bytes is not found.
@@ -59,24 +61,29 @@ function anyCase(hex: string): string {
 }
 
 export function createRedactor(secrets: readonly string[] = []): Redactor {
-  const known = new Set<string>();
-  const encoded: RegExp[] = [];
+  const known = new Map<string, { readonly needles: readonly string[]; readonly encoded: RegExp | null }>();
   /** Longest first, so that a secret that holds another one goes as a whole. */
   let needles: readonly string[] = [];
+  const sort = () => {
+    const all = new Set([...known.values()].flatMap((forms) => forms.needles));
+    needles = [...all].sort((a, b) => b.length - a.length);
+  };
   const add = (secret: string) => {
     if (secret.length < MIN_SECRET_LENGTH || known.has(secret)) return;
-    known.add(secret);
-    needles = [...new Set([...needles, ...spellings(secret)])].sort((a, b) => b.length - a.length);
-    const pattern = urlEncoded(secret);
-    if (pattern !== null) encoded.push(pattern);
+    known.set(secret, { needles: spellings(secret), encoded: urlEncoded(secret) });
+    sort();
   };
   for (const secret of secrets) add(secret);
   return {
     add,
+    forget: (secret) => {
+      if (known.delete(secret)) sort();
+    },
     redact: (text) => {
       let clean = text;
       for (const needle of needles) clean = clean.replaceAll(needle, () => "***");
-      for (const pattern of encoded) clean = clean.replace(pattern, () => "***");
+      for (const { encoded } of known.values())
+        if (encoded !== null) clean = clean.replace(encoded, () => "***");
       return clean
         .replace(CREDENTIAL_IN_URL, (_, scheme: string) => `${scheme}***@`)
         .replace(KNOWN_TOKEN, () => "***");

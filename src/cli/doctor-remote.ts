@@ -45,7 +45,7 @@ export async function modelLine(config: Config): Promise<ProbeLine> {
   try {
     const response = await fetch(anthropic ? `${baseUrl}/v1/models` : `${baseUrl}/models`, {
       headers: {
-        ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+        ...(apiKey === null ? {} : keyHeader(apiKey, anthropic)),
         ...(anthropic ? { "anthropic-version": ANTHROPIC_VERSION } : {}),
       },
       signal: deadline(systemClock, MODEL_WAIT_MS),
@@ -66,4 +66,9 @@ export async function modelLine(config: Config): Promise<ProbeLine> {
       detail: `${baseUrl} cannot be reached (${messageOf(error)}): check ${vendor}_BASE_URL and the network`,
     };
   }
+}
+
+/** Each vendor's own way; Anthropic takes a bearer only from its OAuth tokens. */
+function keyHeader(apiKey: string, anthropic: boolean): Readonly<Record<string, string>> {
+  return anthropic ? { "x-api-key": apiKey } : { authorization: `Bearer ${apiKey}` };
 }

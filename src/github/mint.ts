@@ -1,6 +1,7 @@
 /** Mints an installation token for one repository and one purpose, and names the permission when GitHub refuses. */
 
 import type { Octokit } from "@octokit/rest";
+import type { Clock } from "#src/base/clock.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import { err } from "#src/base/result.ts";
 import type { GitHubFailure, GitHubResult } from "./github.ts";
@@ -14,12 +15,23 @@ export interface MintParts {
   /** The Authorization header of the app itself. */
   readonly asApp: () => GitHubResult<string>;
   readonly redactor: Redactor;
+  readonly clock: Clock;
 }
+
+/** How long after its end a token is still kept out of texts: one may be written late, and clocks differ. */
+const FORGET_AFTER_MS = 3_600_000;
 
 /** The token is known to the redactor before anybody else sees it. A second token harms nobody, so minting counts as a read. */
 export function createMint(parts: MintParts): (scope: TokenScope) => GitHubResult<MintedToken> {
-  const { octokit, send, asApp, redactor } = parts;
+  const { octokit, send, asApp, redactor, clock } = parts;
+  let secret: readonly MintedToken[] = [];
+  const forgetOld = () => {
+    const isOver = ({ expiresAt }: MintedToken) => expiresAt + FORGET_AFTER_MS <= clock.now();
+    for (const { token } of secret.filter(isOver)) redactor.forget(token);
+    secret = secret.filter((minted) => !isOver(minted));
+  };
   return async (scope) => {
+    forgetOld();
     const minted = await send({
       kind: "read",
       signal: undefined,
@@ -36,6 +48,7 @@ export function createMint(parts: MintParts): (scope: TokenScope) => GitHubResul
         return toMinted(data);
       },
     });
+    if (minted.ok) secret = [...secret, minted.value];
     if (minted.ok || minted.error.status !== 422) return minted;
     return err(await namedRefusal(parts, scope, minted.error));
   };

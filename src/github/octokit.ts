@@ -39,7 +39,7 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
   });
   const send = createSender({ clock, redactor, log });
   const asApp = () => appAuthorization(options);
-  const mintParts = { octokit, send, asApp, redactor };
+  const mintParts = { octokit, send, asApp, redactor, clock };
   const tokens = createTokens(clock, createMint(mintParts));
   const identity = createIdentity(createCaller(send, asApp, undefined), octokit);
 

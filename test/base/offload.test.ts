@@ -14,6 +14,7 @@ const MODULE = new URL(
     export const count = () => ++calls;
     export const fail = () => { throw new Error("as asked"); };
     export const spin = () => { for (;;); };
+    export const environment = () => Object.keys(process.env);
     export const die = () => process.exit(3);
   `)}`,
 );
@@ -33,6 +34,12 @@ test("a function of the module runs in the thread, its result and its error come
     "what cannot be copied is refused",
   );
   assert.deepEqual(await Promise.all([1, 2, 3].map((n) => offload.call("add", [n, n]))), [2, 4, 6]);
+  await offload.close();
+});
+
+test("the thread sees nothing of the environment, where the secrets are", async () => {
+  const offload = open();
+  assert.deepEqual(await offload.call("environment", []), []);
   await offload.close();
 });
 

@@ -78,6 +78,13 @@ test("a secret that is added later is removed from then on; one shorter than six
   assert.equal(redactor.redact("a short text"), "a short text");
 });
 
+test("a secret that has expired can be forgotten, and takes none of another one with it", () => {
+  const redactor = createRedactor(["first-secret", "second-secret"]);
+  redactor.forget("first-secret");
+  redactor.forget("never-known");
+  assert.equal(redactor.redact("first-secret second%2dsecret"), "first-secret ***");
+});
+
 test("a secret that is no well-formed text is taken all the same", () => {
   const redactor = createRedactor(["\ud800broken-secret"]);
   assert.equal(redactor.redact("x \ud800broken-secret y"), "x *** y");

@@ -7,6 +7,7 @@ import { systemIds } from "#src/base/ids.ts";
 import { startModelServer } from "#src/demo/model-server.ts";
 import { scriptOf } from "#src/demo/scripts.ts";
 import { setStage } from "#src/demo/stage.ts";
+import { startWireServer } from "#test/support/wire-server.ts";
 import { agentFix } from "./command.ts";
 
 const KEY = "the-doctor-s-key";
@@ -83,4 +84,15 @@ test("broken settings are listed one by one, and the rest is examined all the sa
   assert.equal(code, 1);
   for (const name of ["PORT", "WEBHOOK_SECRET"]) assert.equal(named(lines, name).mark, "✗", output);
   assert.ok(named(lines, "sandbox").detail.length > 0);
+});
+
+test("each vendor is asked with its own header for the key", async () => {
+  await using server = await startWireServer(({ answer, headers }) => {
+    const known = headers["x-api-key"] === KEY && headers["anthropic-version"] !== undefined;
+    answer(known && headers.authorization === undefined ? 200 : 401, {});
+  });
+  const base = server.url.replace(/\/v1$/, "");
+  const env = { MODEL_API: "anthropic", ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: base };
+  const { lines, output } = await examined(env);
+  assert.equal(named(lines, "model scripted").mark, "✔", output);
 });

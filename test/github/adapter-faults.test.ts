@@ -2,21 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GitHubFailure, GitHubResult } from "#src/github/github.ts";
 import { TIME_LIMIT_MS } from "#src/github/requests.ts";
-import { type GitHubRig, githubRig } from "#test/support/github.ts";
-
-async function value<T>(pending: GitHubResult<T>): Promise<T> {
-  const result = await pending;
-  assert.ok(result.ok, JSON.stringify(result));
-  return result.value;
-}
-
-async function failure<T>(pending: GitHubResult<T>): Promise<GitHubFailure> {
-  const result = await pending;
-  assert.ok(!result.ok, "the call should have failed");
-  return result.error;
-}
+import { failure, type GitHubRig, githubRig, value } from "#test/support/github.ts";
 
 function mints(rig: GitHubRig) {
   return rig.hub.calls().filter((call) => call.path.endsWith("/access_tokens"));
@@ -386,15 +373,4 @@ test("an answer of another shape is a server_error, not an exception", async () 
   });
   const odd = await failure(rig.github("read").issue(number));
   assert.equal(odd.code, "server_error");
-});
-
-test("a token never stands in a message, and the redactor knows every token that was made", async () => {
-  await using rig = await githubRig();
-  const { app, installation, repo } = rig;
-  const token = await value(app.gitToken(installation, repo, false));
-  assert.equal(rig.redactor.redact(`fatal: https://x:${token}@host`), "fatal: https://***@host");
-  const leaky = { kind: "status", status: 422, body: { message: `bad ref ${token}` } } as const;
-  rig.hub.fault({ method: "GET", path: /widget$/, times: 1, fault: leaky });
-  const refused = await failure(rig.github("read").defaultBranch());
-  assert.ok(!refused.message.includes(token), refused.message);
 });

@@ -2,14 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GitHubResult } from "#src/github/github.ts";
-import { APP_ID, githubRig } from "#test/support/github.ts";
-
-async function value<T>(pending: GitHubResult<T>): Promise<T> {
-  const result = await pending;
-  assert.ok(result.ok, JSON.stringify(result));
-  return result.value;
-}
+import { APP_ID, githubRig, value } from "#test/support/github.ts";
 
 test("an issue is read with its state, labels, author and time", async () => {
   await using rig = await githubRig();

@@ -1,10 +1,18 @@
 /** An embedded GitHub and our adapter to it, started for one test and gone after it. */
 
+import assert from "node:assert/strict";
 import type { Clock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import { createRedactor, type Redactor } from "#src/base/redact.ts";
-import type { GitHub, GitHubApp, RepoName, TokenPhase } from "#src/github/github.ts";
+import type {
+  GitHub,
+  GitHubApp,
+  GitHubFailure,
+  GitHubResult,
+  RepoName,
+  TokenPhase,
+} from "#src/github/github.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import type { Exchange } from "#src/github/sim/exchanges.ts";
 import { type AppKeys, createAppKeys } from "#src/github/sim/manifest.ts";
@@ -125,4 +133,18 @@ export async function githubRig(options: RigOptions = {}): Promise<GitHubRig> {
       await dir.remove();
     },
   };
+}
+
+/** The value of a call that must succeed. */
+export async function value<T>(pending: GitHubResult<T>): Promise<T> {
+  const result = await pending;
+  assert.ok(result.ok, JSON.stringify(result));
+  return result.value;
+}
+
+/** The failure of a call that must not succeed. */
+export async function failure<T>(pending: GitHubResult<T>): Promise<GitHubFailure> {
+  const result = await pending;
+  assert.ok(!result.ok, "the call should have failed");
+  return result.error;
 }

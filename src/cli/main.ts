@@ -21,6 +21,10 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     about: "work on a local checkout: run --repo DIR --issue FILE",
     load: async () => (await import("./run.ts")).run,
   },
+  resume: {
+    about: "go on with a local run that was stopped or killed: resume [run id]",
+    load: async () => (await import("./resume.ts")).resume,
+  },
   trace: {
     about: "show what a run did: trace <run id>",
     load: async () => (await import("./trace.ts")).trace,

@@ -11,7 +11,7 @@ import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
 import { createRedactor } from "#src/base/redact.ts";
-import { type Config, formatProblems, secretsOf } from "#src/config/config.ts";
+import { type AppCredentials, type Config, formatProblems, secretsOf } from "#src/config/config.ts";
 import { APP_ENV, saveAppEnv } from "#src/config/env-file.ts";
 import { loadEnv, processEnvironment } from "#src/config/environment.ts";
 import { type Application, startApplication } from "./application.ts";
@@ -61,14 +61,9 @@ export async function serve(args: readonly string[]): Promise<number> {
 }
 
 async function openForBusiness(config: Config, application: Application, log: Log): Promise<void> {
-  const { url } = application.server;
   const { credentials } = config.github;
   if (credentials !== null) {
-    await application.begin(credentials);
-    log.info(
-      { url, webhooks: `${url}${WEBHOOK_PATH}`, dataDir: config.server.dataDir },
-      "agent-fix is ready",
-    );
+    await begin(config, application, log, credentials);
     return;
   }
   const page = createSetupPage({
@@ -81,11 +76,11 @@ async function openForBusiness(config: Config, application: Application, log: Lo
     ids: systemIds,
     log,
     credentialsFile: join(config.server.dataDir, APP_ENV),
-    onRegistered: (app) => takeCredentials(config, application, app),
+    onRegistered: (app) => takeCredentials(config, application, log, app),
   });
   application.handlers.setup = page.handler;
   console.log(
-    `agent-fix has no GitHub App yet. Open ${url}/setup and enter this one-time code:\n\n    ${page.code}\n`,
+    `agent-fix has no GitHub App yet. Open ${application.server.url}/setup and enter this one-time code:\n\n    ${page.code}\n`,
   );
 }
 
@@ -95,14 +90,34 @@ async function readManifest(): Promise<Record<string, unknown>> {
 }
 
 /** Stores what GitHub handed out and begins to work; the page answers 404 from then on. */
-async function takeCredentials(config: Config, application: Application, app: RegisteredApp): Promise<void> {
+async function takeCredentials(
+  config: Config,
+  application: Application,
+  log: Log,
+  app: RegisteredApp,
+): Promise<void> {
   await saveAppEnv(config.server.dataDir, {
     APP_ID: String(app.id),
     PRIVATE_KEY: app.pem,
     WEBHOOK_SECRET: app.webhook_secret,
   });
   application.handlers.setup = null;
-  await application.begin({ appId: app.id, privateKey: app.pem, webhookSecret: app.webhook_secret });
+  await begin(config, application, log, {
+    appId: app.id,
+    privateKey: app.pem,
+    webhookSecret: app.webhook_secret,
+  });
+}
+
+async function begin(
+  config: Config,
+  application: Application,
+  log: Log,
+  credentials: AppCredentials,
+): Promise<void> {
+  await application.begin(credentials);
+  const { url } = application.server;
+  log.info({ url, webhooks: `${url}${WEBHOOK_PATH}`, dataDir: config.server.dataDir }, "agent-fix is ready");
 }
 
 /** Resolves with the name of the first SIGTERM or SIGINT; a second one ends the process at once. */

@@ -8,10 +8,17 @@ export interface TerminalConversation {
   readonly conversation: Conversation;
   /** Resolves when a plan or a result was shown. */
   readonly ended: Promise<void>;
+  /** True when it has resolved. */
+  hasEnded(): boolean;
 }
 
 export function terminalConversation(print: (line: string) => void, clock: Clock): TerminalConversation {
   const ended = Promise.withResolvers<void>();
+  let over = false;
+  const end = () => {
+    over = true;
+    ended.resolve();
+  };
   let shown = "";
   const show = (body: string) => print(withoutMarker(body));
   const conversation: Conversation = {
@@ -29,12 +36,12 @@ export function terminalConversation(print: (line: string) => void, clock: Clock
     plan: async (_journal, render) => {
       const plan = render("full");
       show(plan.body.slice(0, plan.body.lastIndexOf("### Your answer")).trimEnd());
-      ended.resolve();
+      end();
       return ok({ commentId: 1, at: clock.now(), diffShown: plan.diffShown });
     },
     result: async (_journal, render) => {
       show(render("full"));
-      ended.resolve();
+      end();
       return ok(null);
     },
     concludePlan: async () => ok(null),
@@ -44,7 +51,7 @@ export function terminalConversation(print: (line: string) => void, clock: Clock
       throw new Error("a local run publishes nothing");
     },
   };
-  return { conversation, ended: ended.promise };
+  return { conversation, ended: ended.promise, hasEnded: () => over };
 }
 
 function withoutMarker(body: string): string {

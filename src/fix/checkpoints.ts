@@ -10,6 +10,10 @@ export interface Checkpoints {
   readonly before: Stored;
   /** The newest state of all, of an interrupted try of this round too: what has been paid so far. */
   readonly newest: Stored;
+  /** All that was stored when this was opened, oldest first; checkpoint 1 is the first. */
+  readonly states: readonly Stored[];
+  /** The number of the newest checkpoint, from 1; 0: there is none. */
+  count(): number;
   /** Rejects when the lease is lost. */
   save(state: AgentState): Promise<void>;
 }
@@ -23,6 +27,7 @@ export async function openCheckpoints(context: Blobs, round: number): Promise<Re
   let before = NOTHING_STORED;
   let last = NOTHING_STORED;
   let count = 0;
+  const states: Stored[] = [];
   for (;;) {
     const text = await context.blob(nameOf(count + 1));
     if (text === null) break;
@@ -30,6 +35,7 @@ export async function openCheckpoints(context: Blobs, round: number): Promise<Re
     if (!entry.ok) return err(`${nameOf(count + 1)}: ${entry.error}`);
     last = withEntry(last, entry.value);
     if (last.round < round) before = last;
+    states.push(last);
     count++;
   }
   const save = async (state: AgentState) => {
@@ -39,5 +45,5 @@ export async function openCheckpoints(context: Blobs, round: number): Promise<Re
     last = next;
     count++;
   };
-  return ok({ before, newest: last, save });
+  return ok({ before, newest: last, states, count: () => count, save });
 }

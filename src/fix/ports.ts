@@ -5,7 +5,8 @@ import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import type { RepositorySettings } from "#src/config/repository-file.ts";
-import type { Price } from "#src/harness/agent.ts";
+import type { Price, Spent } from "#src/harness/agent.ts";
+import type { HarnessEvent } from "#src/harness/events.ts";
 import type { Tokenizer } from "#src/harness/tokenizer.ts";
 import type { Tool } from "#src/harness/tool.ts";
 import type { Model } from "#src/model/model.ts";
@@ -60,6 +61,10 @@ export interface FixPorts {
   /** Left out: tokens are counted by characters. */
   readonly tokenizer?: Tokenizer;
   readonly makeTools: MakeTools;
+  /** Asked when the agent begins or goes on, with what the run has used before, and then told of everything as it happens; left out: nobody watches. */
+  readonly watchAgent?: (spent: Spent) => (event: HarnessEvent) => void;
+  /** True: each turn's files are kept with its checkpoint, so that a run that was stopped or killed goes on in the middle of a round; else the round begins again in a clean copy. */
+  readonly keepWork?: boolean;
   readonly detect: Detect;
   readonly runSuite: RunSuite;
   readonly describeSuite: (result: SuiteResult) => string;

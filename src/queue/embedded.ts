@@ -13,6 +13,8 @@ export interface EmbeddedQueueOptions {
   readonly concurrency: Readonly<Record<Lane, number>>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Why work is stopped when the queue is, as whoever reads the work later is told; default: `the queue is stopping`. */
+  readonly stopReason?: string;
 }
 
 const LANES: readonly Lane[] = ["work", "desk"];
@@ -21,7 +23,8 @@ const LANES: readonly Lane[] = ["work", "desk"];
  * An in-memory queue. p-queue holds no runs, only turns: a turn takes the first waiting run of its lane that is not being handled,
  * so that a run which must wait for its other visit to end keeps its place without holding a slot.
  */
-export function createEmbeddedQueue({ concurrency, clock, log }: EmbeddedQueueOptions): Queue {
+export function createEmbeddedQueue(options: EmbeddedQueueOptions): Queue {
+  const { concurrency, clock, log, stopReason = "the queue is stopping" } = options;
   const waiting: Record<Lane, Set<string>> = { work: new Set(), desk: new Set() };
   const limiter: Record<Lane, PQueue> = {
     work: new PQueue({ concurrency: concurrency.work, autoStart: false }),
@@ -90,7 +93,7 @@ export function createEmbeddedQueue({ concurrency, clock, log }: EmbeddedQueueOp
     waiting: (lane) => [...waiting[lane]],
     stop: async (deadlineMs) => {
       if (!stopping.signal.aborted) {
-        stopping.abort(new Error("the queue is stopping"));
+        stopping.abort(new Error(stopReason));
         // Turns still offered find nothing to take; clearing p-queue itself would reject each of them.
         for (const lane of LANES) waiting[lane].clear();
       }

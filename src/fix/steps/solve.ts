@@ -4,8 +4,10 @@ import { ok, type Result } from "#src/base/result.ts";
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { AgentEnd, AgentLimits, Spent, StopStatus } from "#src/harness/agent.ts";
 import { delegateTool } from "#src/harness/delegate.ts";
+import type { HarnessEvent } from "#src/harness/events.ts";
 import { cleanIssueText } from "#src/harness/issue-text.ts";
 import { runAgent } from "#src/harness/loop.ts";
+import { instructionNotice } from "#src/harness/notices.ts";
 import { promptHash, SYSTEM_PROMPT, taskPrompt } from "#src/harness/prompt.ts";
 import { resume } from "#src/harness/resume.ts";
 import type { Tokenizer } from "#src/harness/tokenizer.ts";
@@ -13,8 +15,10 @@ import { toolSpec } from "#src/harness/tool-calls.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
 import { type Checkpoints, openCheckpoints } from "../checkpoints.ts";
-import { createInstructions, roundsSentBack } from "../rounds.ts";
+import { findRestingPlace, markStopped, type RestingPlace, startOfRound } from "../resting-place.ts";
+import { createInstructions, type Instructions, roundsSentBack } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import { addTallies, createWorkKeeper, goesOn, talliesIn, type WorkKeeper } from "../work-keeper.ts";
 import { runSuiteIn } from "./baseline.ts";
 import { COLLECT_STEP, type Collected } from "./collect.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
@@ -44,43 +48,46 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
   await context.enter("solving");
   const prepared = inputOf<Prepared>(step.inputs, "prepare");
   const setUp = inputOf<SetUp>(step.inputs, "setup");
-  const feedback = roundsSentBack(context);
-  const checkpoints = await openCheckpoints(context, feedback.length);
+  const round = roundsSentBack(context).length;
+  const checkpoints = await openCheckpoints(context, round);
   if (!checkpoints.ok) return unreadable(checkpoints.error);
-  const workplace = await cleanCopy(context, prepared, setUp, feedback.length);
+  const from =
+    context.ports.keepWork === true
+      ? await findRestingPlace(context, checkpoints.value, round)
+      : startOfRound(checkpoints.value);
+  const workplace = await workplaceOf(context, { prepared, setUp, round, from });
   if (!workplace.ok) return workplace.outcome;
-  const { sandbox, operator } = context.ports;
-  const session = await sandbox.open({
-    runId: context.runId,
-    phase: "agent",
-    workspace: workplace.directory,
-    mounts: [],
-    network: { kind: "none" },
-    limits: operator.limits,
-    env: {},
-  });
+  const { directory } = workplace;
+  const session = await openSession(context, directory);
   if (!session.ok)
     return { kind: "failed", code: "sandbox_unavailable", message: session.error.message, retry: false };
   try {
-    const prior = feedback.length === 0 ? null : await lastSolved(context);
-    const edited = new Set(prior?.edited ?? []);
-    const directory = workplace.directory;
-    const instructions = createInstructions(context, prior?.heard ?? 0);
-    const place = {
-      prepared,
-      session: session.value,
-      directory,
-      prior,
+    const prior = round === 0 ? null : await lastSolved(context);
+    const edited = new Set([...(prior?.edited ?? []), ...(from.midRound ? from.stored.dirty : [])]);
+    const instructions = createInstructions(context, from.heard ?? prior?.heard ?? 0);
+    const keeper = createWorkKeeper(context, {
       checkpoints: checkpoints.value,
+      from,
+      directory,
+      baseSha: prepared.baseSha,
+      noise: setUp.noise,
       edited,
-      instructions: instructions.take,
+      heard: instructions.heard,
+    });
+    const place: Work = {
+      ...{ prepared, session: session.value, directory, prior, from, keeper, edited, instructions },
+      checkpoints: checkpoints.value,
+      tallies: addTallies(prior?.toolCalls ?? {}, talliesSince(from, checkpoints.value)),
     };
     const end = await work(context, step, place);
     if (!end.ok) return unreadable(end.error);
-    if (step.signal.aborted)
+    if (step.signal.aborted) {
+      await session.value.close();
+      if (context.ports.keepWork === true) await keeper.stopped(end.value);
       return { kind: "failed", code: "cancelled", message: end.value.message, retry: true };
-    const solved = summarise(end.value, prior, {
-      round: feedback.length,
+    }
+    const solved = summarise(end.value, place, {
+      round,
       directory,
       edited: [...edited],
       removed: cleanIssueText(issueText(context)).removed,
@@ -92,6 +99,23 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
   }
 }
 
+function openSession({ runId, ports }: RunContext, workspace: string) {
+  return ports.sandbox.open({
+    runId,
+    phase: "agent",
+    workspace,
+    mounts: [],
+    network: { kind: "none" },
+    limits: ports.operator.limits,
+    env: {},
+  });
+}
+
+/** Calls answered in the part of this round that was done before. */
+function talliesSince({ midRound, stored }: RestingPlace, { before }: Checkpoints) {
+  return midRound ? talliesIn(stored.messages.slice(before.messages.length)) : {};
+}
+
 function unreadable(reason: string): Outcome {
   const message = `what is stored of the agent's work cannot be read (${reason}); start a new run with /retry`;
   return { kind: "failed", code: "internal", message, retry: false };
@@ -99,25 +123,37 @@ function unreadable(reason: string): Outcome {
 
 type Workplace = { ok: true; directory: string } | { ok: false; outcome: Outcome };
 
-/** Always a clean copy: of the set-up base, or of it with the last round's tree; never half of an interrupted round (FAULTS I05). */
-async function cleanCopy(
-  context: RunContext,
-  prepared: Prepared,
-  setUp: SetUp,
-  round: number,
-): Promise<Workplace> {
+interface Place {
+  readonly prepared: Prepared;
+  readonly setUp: SetUp;
+  readonly round: number;
+  readonly from: RestingPlace;
+}
+
+/** The directory of a sitting that was stopped in order, else a clean copy with the tree that belongs to the transcript; never half of an interrupted turn (FAULTS I05). */
+async function workplaceOf(context: RunContext, place: Place): Promise<Workplace> {
+  const { from, round } = place;
+  if (from.directory === null) return cleanCopy(context, place);
+  // Whoever finds this directory after a crash must not take it for one that was left in order, nor copy it into itself.
+  await markStopped(context, null);
+  context.ports.log.debug({ run: context.runId, round }, "the agent goes on where it was stopped");
+  return { ok: true, directory: from.directory };
+}
+
+/** A copy of the set-up base, of it with the last round's tree, or with the tree of a turn of this round. */
+async function cleanCopy(context: RunContext, { prepared, setUp, round, from }: Place): Promise<Workplace> {
   const { workspaces } = context.ports;
   const copy = await workspaces.copy(context.runId, setUp.directory, `work-${round}`);
   if (!copy.ok) return { ok: false, outcome: gitFailed(copy.error) };
-  const last = round === 0 ? null : await lastCollected(context);
-  if (last !== null) {
-    const { id } = context.request.repository;
+  const last = round === 0 || from.treeId !== null ? null : await lastCollected(context);
+  const treeId = from.treeId ?? last?.treeId ?? null;
+  if (treeId !== null) {
     const applied = await workspaces.applyTree({
       runId: context.runId,
-      repositoryId: id,
+      repositoryId: context.request.repository.id,
       directory: copy.value,
       baseSha: prepared.baseSha,
-      treeId: last.treeId,
+      treeId,
       except: [],
     });
     if (!applied.ok) return { ok: false, outcome: gitFailed(applied.error) };
@@ -145,23 +181,23 @@ interface Work {
   readonly session: Session;
   readonly directory: string;
   readonly prior: Solved | null;
+  readonly from: RestingPlace;
   readonly checkpoints: Checkpoints;
+  readonly keeper: WorkKeeper;
   readonly edited: Set<string>;
-  readonly instructions: () => readonly string[];
+  readonly instructions: Instructions;
+  /** Calls answered before this sitting, over all rounds. */
+  readonly tallies: AgentEnd["toolCalls"];
 }
 
-/** The round's transcript goes on from the end of the round before; what an interrupted try of this round used stays spent. */
+/** The transcript goes on from where the work rests; what an interrupted try of this round used stays spent. */
 async function work(context: RunContext, step: StepContext, place: Work): Promise<Result<AgentEnd, string>> {
   const { ports } = context;
-  const { before, newest, save } = place.checkpoints;
-  const resumed = resume(before);
+  const { spent } = place.checkpoints.newest;
+  const resumed = resume(place.from.stored);
   if (!resumed.ok) return resumed;
   const limits = limitsOf(context, place);
-  const observer = createAgentObserver(context, {
-    spent: newest.spent,
-    toolCalls: place.prior?.toolCalls ?? {},
-    retries: place.prior?.retries ?? 0,
-  });
+  const observer = observerOf(context, place);
   const model = ports.model(place.prepared.settings.model);
   const price = ports.operator.price(place.prepared.settings.model);
   const shared = { model, price, limits, clock: ports.clock, ids: ports.ids, ...tokenizerOf(context) };
@@ -175,7 +211,7 @@ async function work(context: RunContext, step: StepContext, place: Work): Promis
     });
   // A sub-agent has tools of its own: what it has read, the agent has not.
   const delegate = delegateTool({ ...shared, tools: makeTools(), observe: observer });
-  const tools = [...makeTools(), delegate];
+  const tools = [...makeTools().map(place.keeper.noticing), delegate];
   const task = taskFor(context, place);
   context.trace.emit(
     "prompt",
@@ -188,15 +224,25 @@ async function work(context: RunContext, step: StepContext, place: Work): Promis
     system: SYSTEM_PROMPT,
     task,
     prior: resumed.value.prior,
-    spent: newest.spent,
+    spent,
     signal: step.signal,
     observe: observer,
-    checkpoint: save,
-    instructions: place.instructions,
+    checkpoint: place.keeper.save,
+    instructions: place.instructions.take,
   });
-  const { messages, spent, dirty } = end;
-  if (!step.signal.aborted) await save({ messages, spent, dirty });
+  if (!step.signal.aborted) await place.keeper.save(end);
   return ok(end);
+}
+
+/** Tells trace and status, and whoever watches. */
+function observerOf(context: RunContext, { checkpoints, tallies, prior }: Work) {
+  const { spent } = checkpoints.newest;
+  const observe = createAgentObserver(context, { spent, toolCalls: tallies, retries: prior?.retries ?? 0 });
+  const watch = context.ports.watchAgent?.(spent);
+  return (event: HarnessEvent) => {
+    observe(event);
+    watch?.(event);
+  };
 }
 
 function limitsOf(context: RunContext, { prepared }: Work): AgentLimits {
@@ -224,7 +270,9 @@ function issueText(context: RunContext): string {
 function taskFor(context: RunContext, place: Work): string {
   const { issue, parent } = context.request;
   const sentBack = roundsSentBack(context).at(-1);
-  const added = place.instructions().map((text) => `A maintainer adds:\n${text}`);
+  const fresh = place.instructions.take();
+  if (place.from.midRound) return [goesOn(place.from), ...fresh.map(instructionNotice)].join("\n\n");
+  const added = fresh.map((text) => `A maintainer adds:\n${text}`);
   if (sentBack !== undefined && place.prior !== null)
     return [sentBack, ...added].filter(notEmpty).join("\n\n");
   const instructions = [
@@ -279,21 +327,16 @@ async function testsForAgent(
 
 function summarise(
   end: AgentEnd,
-  prior: Solved | null,
+  { prior, tallies }: Work,
   place: Pick<Solved, "round" | "directory" | "edited" | "removed" | "heard">,
 ): Solved {
-  const toolCalls = { ...(prior?.toolCalls ?? {}) };
-  for (const [name, tally] of Object.entries(end.toolCalls)) {
-    const before = toolCalls[name] ?? { ok: 0, errors: 0 };
-    toolCalls[name] = { ok: before.ok + tally.ok, errors: before.errors + tally.errors };
-  }
   return {
     ...place,
     status: end.status,
     message: end.message,
     finalText: end.finalText,
     spent: end.spent,
-    toolCalls,
+    toolCalls: addTallies(tallies, end.toolCalls),
     retries: (prior?.retries ?? 0) + end.retries,
   };
 }

@@ -7,9 +7,10 @@ import { err, ok, type Result } from "#src/base/result.ts";
 import { DIFF_BLOB } from "#src/fix/steps/collect.ts";
 import type { RunRequest } from "#src/run/run.ts";
 import type { StoredRun } from "#src/store/store.ts";
+import { endRun, leavePatch } from "./end-sitting.ts";
 import { inLocalSeat, type LocalSeat } from "./local-seat.ts";
 import { traceFile } from "./places.ts";
-import { endRun, leavePatch, sit } from "./sitting.ts";
+import { sit } from "./sitting.ts";
 import { SITTING_HELP, SITTING_OPTIONS } from "./sitting-options.ts";
 
 const USAGE = `agent-fix resume [run id]: go on with a run of agent-fix run that was stopped or killed.

@@ -17,8 +17,18 @@ export interface Command {
   readonly cwd?: string;
 }
 
+export interface Started {
+  /** What it has printed on standard output so far. */
+  stdout(): string;
+  /** Resolves when standard output holds `pattern`; rejects when the process ends without. */
+  prints(pattern: RegExp): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+  /** `code` is null when a signal ended it. */
+  readonly ended: Promise<Ended>;
+}
+
 /** PATH, HOME and TMPDIR are passed on, unless `env` has others. */
-export function agentFix(args: readonly string[], { env = {}, cwd }: Command = {}): Promise<Ended> {
+export function startAgentFix(args: readonly string[], { env = {}, cwd }: Command = {}): Started {
   const { PATH, HOME, TMPDIR } = processEnvironment();
   const own = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
   const child = spawn(process.execPath, [MAIN, ...args], {
@@ -31,8 +41,27 @@ export function agentFix(args: readonly string[], { env = {}, cwd }: Command = {
     child[name].setEncoding("utf8").on("data", (piece: string) => {
       text[name] += piece;
     });
-  return new Promise((resolve, reject) => {
+  const ended = new Promise<Ended>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code) => resolve({ code, ...text }));
   });
+  return {
+    stdout: () => text.stdout,
+    prints: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (pattern.test(text.stdout)) resolve();
+        };
+        child.stdout.on("data", look);
+        ended.then(() => reject(new Error(`ended without ${pattern}\n${text.stdout}${text.stderr}`)), reject);
+        look();
+      }),
+    kill: (signal) => child.kill(signal),
+    ended,
+  };
+}
+
+/** The same, to its end. */
+export function agentFix(args: readonly string[], command: Command = {}): Promise<Ended> {
+  return startAgentFix(args, command).ended;
 }

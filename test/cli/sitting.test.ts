@@ -12,7 +12,7 @@ import { writeTree } from "#test/support/file-tree.ts";
 import { leasesLeft, processesLeft, runRows } from "#test/support/left-behind.ts";
 import { byTurns, call, HANG, say } from "#test/support/model-turns.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
-import { agentFix, type Ended } from "./command.ts";
+import { type Started, startAgentFix } from "./command.ts";
 import { CTRL_C, type Sitting, sitDown } from "./pty.ts";
 
 const KEY = "a-key-that-must-stay-secret";
@@ -22,7 +22,7 @@ interface Desk {
   readonly data: string;
   readonly patch: string;
   sit(command: "run" | "resume", ...args: readonly string[]): Sitting;
-  piped(command: "run" | "resume", ...args: readonly string[]): Promise<Ended>;
+  piped(command: "run" | "resume", ...args: readonly string[]): Started;
   /** The transcript of the model's last request. */
   transcript(): readonly WireMessage[];
 }
@@ -53,11 +53,11 @@ async function atDesk(script: ModelScript, work: (desk: Desk) => Promise<void>):
       data: join(data, "local"),
       patch,
       sit: (command, ...args) => sitDown(argsOf(command, args), { env, cwd: dir.path }),
-      piped: (command, ...args) => agentFix(argsOf(command, args), { env, cwd: dir.path }),
+      piped: (command, ...args) => startAgentFix(argsOf(command, args), { env, cwd: dir.path }),
       transcript: () => {
         const asked = model.requests().at(-1);
         assert.equal(asked?.status, 200, JSON.stringify(asked));
-        return (asked?.body as { messages: readonly WireMessage[] }).messages;
+        return (asked.body as { messages: readonly WireMessage[] }).messages;
       },
     });
     assert.deepEqual(await processesLeft(data), []);
@@ -110,13 +110,103 @@ test("on a terminal edits and commands ask; Ctrl-C stops a command, and the run 
     assert.match(slept, /cancelled by the person at the keyboard/);
     assert.match(
       contents(transcript(), "user").at(-1) ?? "",
-      /goes on now[^]*A maintainer[^]*do not sleep any more/,
+      /goes on now.*A maintainer.*do not sleep any more/s,
     );
     assert.ok(!sitting.raw().includes("\u001b]0;title"));
     assert.ok(!sitting.raw().includes(KEY));
     assert.deepEqual(
       runRows(data).map(({ state }) => state),
       ["cancelled"],
+    );
+  });
+});
+
+test("Ctrl-C twice leaves with 130, the change so far and the way back; resume goes on in the same files, and limits count on", async () => {
+  let quick = false;
+  const script: ModelScript = (messages, tools) =>
+    byTurns(EDIT, quick ? say("It greets louder now.") : HANG)(messages, tools);
+  await atDesk(script, async ({ sit, piped, transcript, patch, data }) => {
+    const sitting = sit("run", "--yes");
+    await sitting.sees(/← edit_file ok/);
+    await sitting.sees(/Let me/);
+    sitting.press(CTRL_C);
+    await sitting.sees(/Stopped: 1 turn, .*\n/);
+    await sitting.sees(/What next\?.*: /);
+    sitting.press(CTRL_C);
+    assert.equal(await sitting.ended, 130, sitting.text());
+    assert.ok(!sitting.text().includes("Allow?"), "--yes asks nothing");
+    assert.match(await readFile(patch, "utf8"), /^\+HELLO$/m);
+    const [, runId = ""] = /To go on: agent-fix resume ([0-9a-z]+)/.exec(sitting.text()) ?? [];
+    assert.deepEqual(
+      runRows(data).map((row) => [row.runId, row.state, row.worker]),
+      [[runId, "solving", null]],
+    );
+    quick = true;
+    const resumed = piped("resume");
+    const { code, stdout, stderr } = await resumed.ended;
+    assert.equal(code, 0, stdout + stderr);
+    assert.match(stdout, new RegExp(`Run ${runId} goes on: Greet louder\n`));
+    assert.match(stdout, /The agent goes on after 1 turn \(/);
+    assert.match(stdout, /· turn 2: /);
+    assert.ok(!stdout.includes("\u001b"), "plain lines when piped");
+    const said = contents(transcript(), "assistant");
+    assert.equal(said.length, 1, "the turn that was paid for is in the transcript, once");
+    assert.match(contents(transcript(), "user").at(-1) ?? "", /The files are as you left them/);
+    assert.match(await readFile(patch, "utf8"), /^\+HELLO$/m);
+  });
+});
+
+test("after kill -9 a new run works, and resume goes on from the last whole turn in a clean copy, never with half of one", async () => {
+  let quick = false;
+  const half = call("run_command", { command: "echo half > greeting.txt; echo begun; sleep 600" });
+  const script: ModelScript = (messages, tools) =>
+    byTurns(EDIT, quick ? say("It greets louder now.") : half)(messages, tools);
+  await atDesk(script, async ({ piped, transcript, patch, data }) => {
+    const killed = piped("run");
+    await killed.prints(/→ run_command/);
+    killed.kill("SIGKILL");
+    await killed.ended;
+    const [, runId = ""] = /^Run ([0-9a-z]+): Greet louder$/m.exec(killed.stdout()) ?? [];
+    quick = true;
+    const other = await piped("run", "--quiet").ended;
+    assert.equal(other.code, 0, other.stdout + other.stderr);
+    assert.match(other.stdout, new RegExp(`was stopped and can go on: agent-fix resume ${runId}\n`));
+    assert.ok(!/edit_file ok|It greets louder now\.\n·/.test(other.stdout), "--quiet shows no turns");
+    const before = transcript().length;
+    const resumed = await piped("resume", runId).ended;
+    assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+    assert.match(resumed.stdout, /The agent goes on after 1 turn/);
+    assert.equal(transcript().length, before + 1, "the same turns, and the word that it goes on");
+    assert.match(contents(transcript(), "user").at(-1) ?? "", /fresh copy of the repository with your edits/);
+    assert.match(await readFile(patch, "utf8"), /^\+HELLO$/m);
+    assert.deepEqual(
+      runRows(data).map(({ state }) => state),
+      ["cancelled", "cancelled"],
+    );
+    const again = await piped("resume", runId).ended;
+    assert.deepEqual([again.code, again.stdout], [1, ""]);
+    assert.match(again.stderr, /has ended with a plan and its patch; there is nothing to go on with/);
+    const none = await piped("resume").ended;
+    assert.deepEqual([none.code, none.stdout], [1, ""]);
+    assert.match(none.stderr, /There is no local run that can go on/);
+  });
+});
+
+test("piped, SIGTERM leaves at once with 143; what a model says is shown clean and without secrets", async () => {
+  const script = byTurns({ ...HANG, text: `my key is ${KEY} \u001b[2J\u202eand so\nLet me think` });
+  await atDesk(script, async ({ piped, data }) => {
+    const running = piped("run");
+    await running.prints(/and so\n/);
+    running.kill("SIGTERM");
+    const { code, stdout, stderr } = await running.ended;
+    assert.equal(code, 143, stdout + stderr);
+    assert.match(stdout, /^my key is \*\*\* and so$/m);
+    assert.match(stdout, /Let me think/);
+    assert.match(stdout, /To go on: agent-fix resume [0-9a-z]+\n$/);
+    assert.ok(!/[\u001b\u202e]/.test(stdout));
+    assert.deepEqual(
+      runRows(data).map(({ state, worker }) => [state, worker]),
+      [["solving", null]],
     );
   });
 });

@@ -32,7 +32,7 @@ type Assistant = Extract<Message, { role: "assistant" }>;
 type Result = Extract<Message, { role: "tool" }>;
 type Report = (code: FaultCode, detail: string) => void;
 
-/** Calls whose arguments were read once: they never change, and the whole transcript is checked before every request. */
+/** Calls whose name and arguments were found sound once: they never change, and the whole transcript is checked before every request. */
 const SOUND = new WeakSet<ToolCall>();
 
 function isJsonObject(text: string): boolean {
@@ -52,10 +52,12 @@ function checkReply(message: Assistant, seen: Set<string>, report: Report): void
     if (call.id === "") report("bad_id", `a call of ${call.name} has an empty id`);
     if (seen.has(call.id)) report("duplicate_id", `the id ${call.id} occurs twice`);
     seen.add(call.id);
-    if (!LEGAL_NAME.test(call.name)) report("bad_name", `the tool name ${JSON.stringify(call.name)}`);
     if (SOUND.has(call)) continue;
-    if (isJsonObject(call.arguments)) SOUND.add(call);
-    else report("bad_arguments", `the arguments of ${call.id} are no JSON object`);
+    const legal = LEGAL_NAME.test(call.name);
+    if (!legal) report("bad_name", `the tool name ${JSON.stringify(call.name)}`);
+    const readable = isJsonObject(call.arguments);
+    if (!readable) report("bad_arguments", `the arguments of ${call.id} are no JSON object`);
+    if (legal && readable) SOUND.add(call);
   }
 }
 
@@ -127,9 +129,10 @@ export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
 }
 
 function usedIds(messages: readonly Message[]): Set<string> {
-  return new Set(
-    messages.flatMap((message) => (message.role === "assistant" ? message.calls.map((call) => call.id) : [])),
-  );
+  const ids = new Set<string>();
+  for (const message of messages)
+    if (message.role === "assistant") for (const { id } of message.calls) ids.add(id);
+  return ids;
 }
 
 /**

@@ -5,9 +5,10 @@ import type { Message } from "./model.ts";
 
 /** Ids of all calls in a transcript: a new reply must use none of them again. */
 export function callIdsIn(messages: readonly Message[]): ReadonlySet<string> {
-  return new Set(
-    messages.flatMap((message) => (message.role === "assistant" ? message.calls.map((call) => call.id) : [])),
-  );
+  const ids = new Set<string>();
+  for (const message of messages)
+    if (message.role === "assistant") for (const { id } of message.calls) ids.add(id);
+  return ids;
 }
 
 /** A provider's id is kept unless it is missing or taken (FAULTS A04, A06, A22). */

@@ -4,7 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openCheckpoints } from "#src/fix/checkpoints.ts";
 import { type AgentState, NOTHING_SPENT } from "#src/harness/agent.ts";
+import { resume } from "#src/harness/resume.ts";
+import { checkTranscript } from "#src/harness/transcript.ts";
 import type { Message } from "#src/model/model.ts";
+import { call, reply } from "#test/support/canned-model.ts";
+import { playAgent, recordingTools } from "../harness/fixture.ts";
 
 function blobs() {
   const stored = new Map<string, string>();
@@ -97,4 +101,48 @@ test("an entry that cannot be read is named", async () => {
   store.stored.set("checkpoint-2", "{");
   const opened = await openCheckpoints(store, 0);
   assert.ok(!opened.ok && /^checkpoint-2: /.test(opened.error));
+});
+
+test("I05: killed at any moment, also between a request and the store of the turn before it, a run goes on from its last stored turn, and no call is answered twice", async () => {
+  const store = blobs();
+  const run = await open(store, 0);
+  const moments: Map<string, string>[] = [];
+  const kill = () => void moments.push(new Map(store.stored));
+  const work = [1, 2, 3, 4, 5, 6].map((n) => reply("", call("write", { value: `file ${n}` })));
+  const writes: number[] = [];
+  const played = await playAgent([...work, reply("Done.")], {
+    tools: recordingTools({ lines: [] }).map((tool) => ({
+      ...tool,
+      run: async (args, context) => {
+        writes.push(store.stored.size);
+        kill();
+        return tool.run(args, context);
+      },
+    })),
+    observe: kill,
+    checkpoint: run.save,
+  });
+  assert.equal(played.end.status, "done");
+  assert.deepEqual(writes, [0, 1, 2, 3, 4, 5], "each effect has all turns before its own behind it");
+
+  for (const stored of moments) {
+    const { before } = await open({ ...blobs(), blob: async (name) => stored.get(name) ?? null }, 1);
+    const resumed = resume(before);
+    assert.ok(resumed.ok);
+    assert.equal(before.spent.turns, stored.size);
+    // What is stored is the start of what would have been, to the end of a turn: not half of one, and none left out.
+    assert.deepEqual(before.messages, played.end.messages.slice(0, before.messages.length));
+    const again = await playAgent([...work.slice(stored.size), reply("Done.")], {
+      prior: resumed.value.prior,
+      spent: resumed.value.spent,
+      task: "Go on.",
+    });
+    assert.equal(again.end.status, "done");
+    assert.deepEqual(checkTranscript(again.end.messages), []);
+    const answered = again.end.messages.flatMap((message) =>
+      message.role === "tool" ? [message.callId] : [],
+    );
+    assert.equal(new Set(answered).size, answered.length);
+    assert.equal(answered.length, work.length, "every call has been answered in the end");
+  }
 });

@@ -18,10 +18,7 @@ export function createAgentView(
   return (spent) => {
     let costUsd = spent.costUsd;
     if (spent.turns > 0)
-      screen.line(
-        `The agent goes on after ${turnsText(spent.turns)} (${moneyText(costUsd)} so far).`,
-        "bold",
-      );
+      screen.line(`The agent goes on after ${turnsText(spent.turns)} (${moneyText(costUsd)}).`, "bold");
     return (event) => {
       if (isPaid(event)) costUsd = addCost(costUsd, event);
       show(screen, redactedCall(event, redact), costUsd);
@@ -92,7 +89,7 @@ function nestedLine(event: HarnessEvent, width: number): Shown | null {
 /** E.g. `429 slow down: try 2 of 6 in 4 s`; what was streamed of the try that failed is void. */
 export function retryText({ attempt, of, waitMs, reason }: EventOf<"retry">): string {
   if (waitMs === 0) return `${oneLine(reason, 200)}: asked again`;
-  return `${oneLine(reason, 200)}: try ${attempt + 1} of ${of} in ${duration(waitMs)}`;
+  return `${oneLine(reason, 200)}: try ${attempt + 1} of ${of} in ${duration(waitMs).replace(".0 s", " s")}`;
 }
 
 function replyText(
@@ -107,7 +104,7 @@ function replyText(
       : `${count(inputTokens)} tokens in${cached}, ${count(outputTokens ?? 0)} out`;
   const cost = costUsd === null ? "" : `, ${dollars(costUsd)}${estimated ? " by estimate" : ""}`;
   const what = purpose === "note" ? "hand-over note" : `turn ${turn}`;
-  return `· ${what}: ${used}${cost}, ${duration(ms)}; ${moneyText(total)} so far`;
+  return `· ${what}: ${used}${cost}, ${duration(ms)}; ${total === null ? moneyText(null) : `${moneyText(total)} so far`}`;
 }
 
 function resultText({ name, status, text, ms }: EventOf<"result">): string {

@@ -58,5 +58,7 @@ export async function inLocalSeat(work: (seat: LocalSeat) => Promise<number>): P
 function openScreen(redactor: Redactor): Screen {
   const { stdout } = process;
   const terminal = stdout.isTTY === true;
+  // A reader that has gone away (a closed window, `| head`) is told nothing more; the run and its patch do not depend on it.
+  stdout.on("error", () => undefined);
   return createScreen({ stream: stdout, redactor, terminal, colour: terminal && stdout.hasColors() });
 }

@@ -11,27 +11,33 @@ export function createPausableClock(real: Clock): PausableClock {
   let pauses = 0;
   let pausedAt = 0;
   let lost = 0;
-  let resumed = Promise.withResolvers<void>();
+  let waiting: (() => void)[] = [];
+  const whenResumed = (go: () => void) => waiting.push(go);
   const now = () => (pauses > 0 ? pausedAt : real.now()) - lost;
+
+  /** How much of a wait is left once it has passed on the real clock; 0 when time never stood still, also when the machine's time jumped. */
+  const measure = (ms: number) => {
+    const [begun, lostBefore] = [real.now(), lost];
+    return () => (lost === lostBefore ? 0 : Math.max(0, ms - (real.now() - begun - (lost - lostBefore))));
+  };
 
   const timer = (ms: number, fire: () => void) => {
     let cancelled = false;
     let cancel: () => void = () => undefined;
-    const arm = (left: number, lostBefore: number) => {
-      if (cancelled) return;
-      cancel = real.timer(left, () => look(lostBefore));
+    const arm = (wait: number) => {
+      const left = measure(wait);
+      const look = () => {
+        if (cancelled) return;
+        if (pauses > 0) {
+          whenResumed(look);
+          return;
+        }
+        if (left() > 0) arm(left());
+        else fire();
+      };
+      cancel = real.timer(wait, look);
     };
-    const look = (lostBefore: number) => {
-      if (cancelled) return;
-      if (pauses > 0)
-        resumed.promise.then(
-          () => look(lostBefore),
-          () => undefined,
-        );
-      else if (lost > lostBefore) arm(lost - lostBefore, lost);
-      else fire();
-    };
-    arm(ms, lost);
+    arm(ms);
     return () => {
       cancelled = true;
       cancel();
@@ -39,14 +45,14 @@ export function createPausableClock(real: Clock): PausableClock {
   };
 
   const sleep = async (ms: number, signal?: AbortSignal) => {
-    let lostBefore = lost;
-    for (let left = ms; left > 0 || left === ms; left = lost - lostBefore) {
-      lostBefore = lost;
+    for (let wait = ms; ; ) {
+      const left = measure(wait);
       // The real clock's sleep keeps the process alive, its timer does not.
-      await real.sleep(left, signal);
-      if (pauses > 0) await resumed.promise;
+      await real.sleep(wait, signal);
+      while (pauses > 0) await new Promise<void>(whenResumed);
       signal?.throwIfAborted();
-      if (lost === lostBefore) return;
+      wait = left();
+      if (wait === 0) return;
     }
   };
 
@@ -55,16 +61,15 @@ export function createPausableClock(real: Clock): PausableClock {
     timer,
     sleep,
     pausedDuring: async (work) => {
-      if (pauses++ === 0) {
-        pausedAt = real.now();
-        resumed = Promise.withResolvers();
-      }
+      if (pauses++ === 0) pausedAt = real.now();
       try {
         return await work();
       } finally {
         if (--pauses === 0) {
           lost += real.now() - pausedAt;
-          resumed.resolve();
+          const due = waiting;
+          waiting = [];
+          for (const go of due) go();
         }
       }
     },

@@ -27,7 +27,7 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
-/** PATH, HOME and TMPDIR are passed on, unless `env` has others. */
+/** PATH, HOME, TMPDIR and where Node keeps compiled modules are passed on, unless `env` has others. */
 export function startAgentFix(args: readonly string[], { env = {}, cwd }: Command = {}): Started {
   const { PATH, HOME, TMPDIR } = processEnvironment();
   const own = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);

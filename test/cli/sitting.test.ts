@@ -74,7 +74,7 @@ function contents(messages: readonly WireMessage[], role: WireMessage["role"]): 
   return messages.filter((message) => message.role === role).map((message) => message.content ?? "");
 }
 
-test("on a terminal edits and commands ask; Ctrl-C stops a command, and the run goes on with what the person types", async () => {
+test("I02: on a terminal edits and commands ask; Ctrl-C stops a command, and the run goes on with what the person types", async () => {
   const script = byTurns(
     call("read_file", { path: "greeting.txt" }),
     call("run_command", { command: "echo no >\u001b]0;title\u0007 \u202egreeting.txt" }),
@@ -156,57 +156,55 @@ test("Ctrl-C twice leaves with 130, the change so far and the way back; resume g
   });
 });
 
-test("after kill -9 a new run works, and resume goes on from the last whole turn in a clean copy, never with half of one", async () => {
-  let quick = false;
+test("I05: after kill -9 a new run works, and resume goes on from the last whole turn in a clean copy, never with half of one", async () => {
   const half = call("run_command", { command: "echo half > greeting.txt; echo begun; sleep 600" });
-  const script: ModelScript = (messages, tools) =>
-    byTurns(EDIT, quick ? say("It greets louder now.") : half)(messages, tools);
-  await atDesk(script, async ({ piped, transcript, patch, data }) => {
-    const killed = piped("run");
-    await killed.prints(/→ run_command/);
-    killed.kill("SIGKILL");
-    await killed.ended;
-    const [, runId = ""] = /^Run ([0-9a-z]+): Greet louder$/m.exec(killed.stdout()) ?? [];
-    quick = true;
-    const other = await piped("run", "--quiet").ended;
-    assert.equal(other.code, 0, other.stdout + other.stderr);
-    assert.match(other.stdout, new RegExp(`was stopped and can go on: agent-fix resume ${runId}\n`));
-    assert.ok(!/edit_file ok|It greets louder now\.\n·/.test(other.stdout), "--quiet shows no turns");
-    const before = transcript().length;
-    const resumed = await piped("resume", runId).ended;
-    assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
-    assert.match(resumed.stdout, /The agent goes on after 1 turn/);
-    assert.equal(transcript().length, before + 1, "the same turns, and the word that it goes on");
-    assert.match(contents(transcript(), "user").at(-1) ?? "", /fresh copy of the repository with your edits/);
-    assert.match(await readFile(patch, "utf8"), /^\+HELLO$/m);
-    assert.deepEqual(
-      runRows(data).map(({ state }) => state),
-      ["cancelled", "cancelled"],
-    );
-    const again = await piped("resume", runId).ended;
-    assert.deepEqual([again.code, again.stdout], [1, ""]);
-    assert.match(again.stderr, /has ended with a plan and its patch; there is nothing to go on with/);
-    const none = await piped("resume").ended;
-    assert.deepEqual([none.code, none.stdout], [1, ""]);
-    assert.match(none.stderr, /There is no local run that can go on/);
-  });
-});
+  const odd = { ...HANG, text: `my key is ${KEY} \u001b[2J\u202eand so\nLet me think` };
+  let script = byTurns(EDIT, half);
+  await atDesk(
+    (messages, tools) => script(messages, tools),
+    async ({ piped, transcript, patch, data }) => {
+      const killed = piped("run");
+      await killed.prints(/→ run_command/);
+      killed.kill("SIGKILL");
+      await killed.ended;
+      const [, runId = ""] = /^Run ([0-9a-z]+): Greet louder$/m.exec(killed.stdout()) ?? [];
 
-test("piped, SIGTERM leaves at once with 143; what a model says is shown clean and without secrets", async () => {
-  const script = byTurns({ ...HANG, text: `my key is ${KEY} \u001b[2J\u202eand so\nLet me think` });
-  await atDesk(script, async ({ piped, data }) => {
-    const running = piped("run");
-    await running.prints(/and so\n/);
-    running.kill("SIGTERM");
-    const { code, stdout, stderr } = await running.ended;
-    assert.equal(code, 143, stdout + stderr);
-    assert.match(stdout, /^my key is \*\*\* and so$/m);
-    assert.match(stdout, /Let me think/);
-    assert.match(stdout, /To go on: agent-fix resume [0-9a-z]+\n$/);
-    assert.ok(!/[\u001b\u202e]/.test(stdout));
-    assert.deepEqual(
-      runRows(data).map(({ state, worker }) => [state, worker]),
-      [["solving", null]],
-    );
-  });
+      script = byTurns(odd);
+      const other = piped("run");
+      await other.prints(/and so\n/);
+      other.kill("SIGTERM");
+      const { code, stdout, stderr } = await other.ended;
+      assert.equal(code, 143, stdout + stderr);
+      assert.match(stdout, new RegExp(`was stopped and can go on: agent-fix resume ${runId}\n`));
+      assert.match(stdout, /^my key is \*\*\* and so$/m);
+      assert.match(stdout, /Let me think/);
+      assert.match(stdout, /To go on: agent-fix resume [0-9a-z]+\n$/);
+      assert.ok(!/[\u001b\u202e]/.test(stdout), "what a model says is shown clean, and plain when piped");
+
+      script = byTurns(EDIT, say("It greets louder now."));
+      const resumed = await piped("resume", runId, "--quiet").ended;
+      assert.equal(resumed.code, 0, resumed.stdout + resumed.stderr);
+      assert.ok(!/edit_file ok|· turn/.test(resumed.stdout), "--quiet shows no turns");
+      assert.equal(
+        contents(transcript(), "assistant").length,
+        1,
+        "the turn that was cut off is not half there",
+      );
+      assert.match(
+        contents(transcript(), "user").at(-1) ?? "",
+        /fresh copy of the repository with your edits/,
+      );
+      assert.match(await readFile(patch, "utf8"), /^\+HELLO$/m);
+      assert.deepEqual(
+        runRows(data).map(({ state, worker }) => [state, worker]),
+        [
+          ["cancelled", null],
+          ["solving", null],
+        ],
+      );
+      const again = await piped("resume", runId).ended;
+      assert.deepEqual([again.code, again.stdout], [1, ""]);
+      assert.match(again.stderr, /has ended with a plan and its patch; there is nothing to go on with/);
+    },
+  );
 });

@@ -41,6 +41,8 @@ export interface Assembler {
 }
 
 export const NO_NEWS: ChunkNews = { text: "", reasoning: "", error: null, progress: false };
+/** Pieces of a call's arguments: nothing of it is shown, and there are tens of thousands in a long reply. */
+const SILENT_PROGRESS: ChunkNews = { ...NO_NEWS, progress: true };
 
 export function createAssembler(options: AssemblerOptions): Assembler {
   const calls = createCallSlots(options.toolNames, options.ids);
@@ -50,33 +52,34 @@ export function createAssembler(options: AssemblerOptions): Assembler {
   let finishReason: string | null = null;
   let usage = UNKNOWN_USAGE;
 
-  const addMessage = (message: JsonRecord): { text: string; reasoning: string } => {
+  const addMessage = (message: JsonRecord): ChunkNews => {
     const content = readContent(message.content);
     if (content.text !== "") text.push(content.text);
     refusal += asText(message.refusal) ?? "";
     for (const call of asList(message.tool_calls)) calls.add(call);
     // The form of 2023, still sent by some servers.
     if (asRecord(message.function_call) !== null) calls.add({ index: 0, function: message.function_call });
-    return { text: content.text, reasoning: content.reasoning + extra.add(message) };
+    const reasoning = content.reasoning + extra.add(message);
+    if (content.text === "" && reasoning === "") return SILENT_PROGRESS;
+    return { text: content.text, reasoning, error: null, progress: true };
   };
 
   return {
     add: (raw) => {
       const chunk = asRecord(raw);
       if (chunk === null) return NO_NEWS;
-      const error = findError(chunk);
+      const choice = asRecord(asList(chunk.choices)[0]);
+      const error = findError(chunk, choice);
       if (error !== null) return { ...NO_NEWS, error };
       const before = usage;
       usage = mergeUsage(usage, chunk);
-      const choice = asRecord(asList(chunk.choices)[0]);
       if (choice === null) return { ...NO_NEWS, progress: usage !== before };
       const delta = asRecord(choice.delta);
       // Some servers repeat the whole message in the last chunk; it counts only when nothing came in pieces.
       const repeatsAll = delta === null && (text.length > 0 || calls.count > 0);
       const message = delta ?? (repeatsAll ? null : asRecord(choice.message));
-      const news = message === null ? { text: "", reasoning: "" } : addMessage(message);
       finishReason = asText(choice.finish_reason) ?? finishReason;
-      return { ...news, error: null, progress: true };
+      return message === null ? SILENT_PROGRESS : addMessage(message);
     },
     get finished() {
       return finishReason !== null;
@@ -131,8 +134,9 @@ function readFinish(reason: string | null): Reply["finish"] {
 }
 
 /** Text, or a list of parts as Mistral's reasoning models send it. */
-function readContent(content: unknown): { text: string; reasoning: string } {
+function readContent(content: unknown): { readonly text: string; readonly reasoning: string } {
   if (typeof content === "string") return { text: content, reasoning: "" };
+  if (content === undefined || content === null) return NO_NEWS;
   let text = "";
   let reasoning = "";
   for (const part of asList(content).map(asRecord)) {
@@ -143,12 +147,13 @@ function readContent(content: unknown): { text: string; reasoning: string } {
 }
 
 /** At the top of the chunk, on its choice (OpenRouter), or the chunk itself (`object: "error"`, vLLM). */
-function findError(chunk: JsonRecord): unknown {
-  const present = (value: unknown) =>
-    value !== undefined && value !== null && value !== false && value !== "";
-  if (present(chunk.error)) return chunk.error;
-  const choice = asRecord(asList(chunk.choices)[0]);
-  if (present(choice?.error)) return choice?.error;
+function findError(chunk: JsonRecord, choice: JsonRecord | null): unknown {
+  if (saysSomething(chunk.error)) return chunk.error;
+  if (saysSomething(choice?.error)) return choice?.error;
   if (chunk.object === "error" || chunk.type === "error") return chunk;
   return null;
+}
+
+function saysSomething(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && value !== "";
 }

@@ -63,29 +63,39 @@ async function* foldAll(
   watch: StallWatch,
 ): AsyncGenerator<StreamedEvent, BodyEnd | null> {
   for (const { event, data } of items) {
-    if (data.trim() === "[DONE]") return closed(assembler, { sawDone: true, sawNothing: false });
+    if (isDone(data)) return closed(assembler, { sawDone: true, sawNothing: false });
     const chunk = parse(data);
-    if (event === "error")
-      return { type: "error", body: asRecord(chunk.value)?.error ?? chunk.value ?? data };
-    if (!chunk.ok) {
+    if (event === "error") {
+      const body = chunk === NOT_JSON ? data : chunk;
+      return { type: "error", body: asRecord(body)?.error ?? body ?? data };
+    }
+    if (chunk === NOT_JSON) {
       return { type: "nonsense", reason: `data that is not JSON: ${data.slice(0, EXCERPT)}` };
     }
-    const news = assembler.add(chunk.value);
+    const news = assembler.add(chunk);
     if (news.error !== null) return { type: "error", body: news.error };
     if (news.progress) watch.progress();
     if (news.reasoning !== "") yield { type: "reasoning", text: news.reasoning };
     if (news.text !== "") yield { type: "text", text: news.text };
-    if (watch.signal.aborted) return interrupted(assembler, watch, watch.signal.reason);
+    // Whoever reads our events may abort; between two events that show nothing nobody can.
+    const shown = news.reasoning !== "" || news.text !== "";
+    if (shown && watch.signal.aborted) return interrupted(assembler, watch, watch.signal.reason);
     if (assembler.over) return closed(assembler, { sawDone: true, sawNothing: false });
   }
   return null;
 }
 
-function parse(data: string): { readonly ok: boolean; readonly value?: unknown } {
+function isDone(data: string): boolean {
+  return !data.startsWith("{") && data.trim() === "[DONE]";
+}
+
+const NOT_JSON = Symbol("not JSON");
+
+function parse(data: string): unknown {
   try {
-    return { ok: true, value: JSON.parse(data) };
+    return JSON.parse(data);
   } catch {
-    return { ok: false };
+    return NOT_JSON;
   }
 }
 
@@ -138,7 +148,7 @@ function createBodyDecoder(): BodyDecoder {
     end: () => {
       if (kind === "document") return noted([{ event: null, data: document.join("") + text.decode() }]);
       // What the end cuts off in the middle is no event; that the stream broke is said by its missing finish reason.
-      return noted(sse.end().filter(({ data }) => data.trim() === "[DONE]" || parse(data).ok));
+      return noted(sse.end().filter(({ data }) => isDone(data) || parse(data) !== NOT_JSON));
     },
     get isWhole() {
       return kind === "document";

@@ -39,6 +39,7 @@ export function createSseDecoder(): SseDecoder {
 
 /** Proxies wrap a comment as data: `data: : PROCESSING` (FAULTS A16). JSON can't start with a colon, so nothing is lost. */
 function isKeepAlive(data: string): boolean {
+  if (data.startsWith("{")) return false;
   const trimmed = data.trimStart();
   return trimmed === "" || trimmed.startsWith(":");
 }

@@ -11,6 +11,7 @@ const ROOT = join(import.meta.dirname, "..");
 /** One file that hangs must not hold up the rest for ever. */
 const FILE_TIME_LIMIT_MS = { quick: 240_000, full: 1_800_000 };
 const SEEDS = 1_000_000;
+const COMPILED = join(ROOT, "node_modules/.cache/compiled");
 
 const asked = process.argv.slice(2);
 const tier = asked.includes("--full") || process.env.TEST_TIER === "full" ? "full" : "quick";
@@ -38,7 +39,8 @@ const run = spawn(
   {
     cwd: ROOT,
     stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, TEST_TIER: tier, TEST_SEED: seed },
+    // Each test file and each server under test is a process of its own: compiled modules are kept, which saves a third of its start.
+    env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, TEST_TIER: tier, TEST_SEED: seed },
   },
 );
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => run.kill(signal));

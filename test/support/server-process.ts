@@ -40,7 +40,7 @@ export interface ServerProcess {
   terminate(): Promise<Exit>;
 }
 
-/** `env` is all the process gets besides PATH, HOME and TMPDIR. */
+/** `env` is all the process gets besides PATH, HOME, TMPDIR, and where Node keeps compiled modules. */
 export function launchServer(env: Readonly<Record<string, string>>): ServerProcess {
   const { PATH, HOME, TMPDIR } = processEnvironment();
   const own = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);

@@ -10,7 +10,7 @@ import { sample } from "#test/support/tier.ts";
 import { sampleRun } from "#test/trace/sample.ts";
 import { agentFix } from "./command.ts";
 
-const COMMANDS = ["serve", "demo", "run", "trace", "doctor"] as const;
+const COMMANDS = ["serve", "demo", "run", "resume", "trace", "doctor"] as const;
 
 test("help tells the commands, on standard output; without a command it is a wrong use", async () => {
   for (const [args, code] of [

@@ -1,15 +1,10 @@
 /** `agent-fix resume`: goes on with a local run that was stopped, or whose process was killed. */
 
-import { access } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { err, ok, type Result } from "#src/base/result.ts";
-import { DIFF_BLOB } from "#src/fix/steps/collect.ts";
-import type { RunRequest } from "#src/run/run.ts";
-import type { StoredRun } from "#src/store/store.ts";
 import { endRun, leavePatch } from "./end-sitting.ts";
 import { inLocalSeat, type LocalSeat } from "./local-seat.ts";
-import { traceFile } from "./places.ts";
+import { newestOpen, openRun } from "./resumable.ts";
 import { sit } from "./sitting.ts";
 import { SITTING_HELP, SITTING_OPTIONS } from "./sitting-options.ts";
 
@@ -37,7 +32,9 @@ export async function resume(args: readonly string[]): Promise<number> {
     return 2;
   }
   return inLocalSeat(async (seat) => {
-    const found = await (runId === undefined ? newestOpen(seat) : openRun(seat, runId));
+    const found = await (runId === undefined
+      ? newestOpen(seat.store)
+      : openRun(seat.store, dirname(seat.config.server.dataDir), runId));
     if (!found.ok) {
       console.error(found.error);
       return 1;
@@ -50,41 +47,6 @@ export async function resume(args: readonly string[]): Promise<number> {
   });
 }
 
-const MOST_RUNS = 10_000;
-
-async function newestOpen({ store }: LocalSeat): Promise<Result<RunRequest, string>> {
-  const [newest] = await store.runs({ ended: false, limit: MOST_RUNS });
-  return newest === undefined
-    ? err(
-        "There is no local run that can go on. agent-fix run begins one; agent-fix trace lists what was done.",
-      )
-    : ok(newest.request);
-}
-
-async function openRun({ store, config }: LocalSeat, runId: string): Promise<Result<RunRequest, string>> {
-  const run = await store.run(runId);
-  if (run === null) {
-    const ofServer = await exists(traceFile(dirname(config.server.dataDir), runId));
-    return err(
-      ofServer
-        ? `Run ${runId} is not a local one: it is the server's, which goes on with it by itself when it runs (npm start).`
-        : `There is no run ${runId} in ${dirname(config.server.dataDir)}; agent-fix trace lists the runs, and DATA_DIR says where they are kept.`,
-    );
-  }
-  return run.ended ? err(await howItEnded(store, run)) : ok(run.request);
-}
-
-async function howItEnded(store: LocalSeat["store"], { runId, state }: StoredRun): Promise<string> {
-  const events = await store.events(runId);
-  if (events.some(({ event }) => event.type === "proposed")) {
-    const kept = (await store.blob(runId, DIFF_BLOB)) !== null;
-    return `Run ${runId} has ended with a plan${kept ? " and its patch" : ""}; there is nothing to go on with. agent-fix trace ${runId} tells it.`;
-  }
-  const end = events.findLast(({ event }) => event.type === "failed")?.event;
-  const why = end?.type === "failed" ? ` (${end.code}: ${end.message})` : "";
-  return `Run ${runId} has ended: ${state}${why}. Begin a new one with agent-fix run.`;
-}
-
 async function hasPlan({ store }: LocalSeat, runId: string): Promise<boolean> {
   return (await store.run(runId))?.state === "awaiting_approval";
 }
@@ -95,11 +57,4 @@ async function endWithPlan(seat: LocalSeat, runId: string, output: string): Prom
   const code = await leavePatch(seat, runId, output);
   await endRun(seat.store, runId);
   return code;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,6 +1,8 @@
 /** Every way a run can end, each reached by a scripted model, with the work kept; and the notice before the caps. */
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { suite, test } from "node:test";
 import type { AgentEnd, StopStatus } from "#src/harness/agent.ts";
 import { checkTranscript } from "#src/harness/transcript.ts";
@@ -95,6 +97,13 @@ suite("every status is reached", () => {
       assertKept(end);
       if (status !== "done") assert.equal(end.finalText, "");
     });
+});
+
+test("the page on the trace explains every status, and no other", async () => {
+  const page = await readFile(join(import.meta.dirname, "../../docs/trace.md"), "utf8");
+  const table = /## How the agent stops\n[\s\S]*?(?=\n## )/.exec(page)?.[0] ?? "";
+  const explained = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, status]) => status);
+  assert.deepEqual(explained.toSorted(), Object.keys(CASES).sort());
 });
 
 suite("80 % of a cap", () => {

@@ -69,11 +69,11 @@ export interface SettledArguments {
 }
 
 /**
- * Nothing at all becomes `{}` (FAULTS A07). Real line breaks and other control characters inside strings are escaped, since
+ * Nothing at all becomes `{}`, and so does `null`, which servers write that hold no arguments (FAULTS A07). Real line breaks and other control characters inside strings are escaped, since
  * there is only one thing they can mean (A31). No other defect is repaired: a guess could run a tool with wrong parameters.
  */
 export function settleArguments(raw: string): SettledArguments {
-  if (raw.trim() === "") return { arguments: "{}" };
+  if (raw.trim() === "" || raw.trim() === "null") return { arguments: "{}" };
   if (isJsonObject(raw)) return { arguments: raw };
   const escaped = escapeControlCharactersInStrings(raw);
   if (escaped !== raw && isJsonObject(escaped)) return { arguments: escaped };

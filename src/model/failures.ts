@@ -138,6 +138,7 @@ const OVERFLOW_LABELS = [
   "context_window_exceeded",
   "model_context_window_exceeded",
   "request_too_large",
+  "string_above_max_length",
 ];
 
 const OVERFLOW_WORDING = [
@@ -154,6 +155,9 @@ const OVERFLOW_WORDING = [
   /(please )?reduce the length of the (messages|prompt|input)/i,
   // A single request above the limit per minute never fits, however long one waits.
   /request too large for/i,
+  // Text Generation Inference, Cohere
+  /`?inputs`? tokens \+ `?max_new_tokens`? must be/i,
+  /too many tokens: size limit exceeded/i,
 ];
 
 function isContextOverflow({ status, labels, text }: Facts): boolean {

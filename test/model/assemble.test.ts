@@ -166,7 +166,7 @@ test("a server that makes up another id for each piece still makes one call", ()
 });
 
 test("A07: no arguments at all are an empty object; so are blank ones and an object in advance is replaced", () => {
-  for (const nothing of ["", "  \n", null, undefined, {}]) {
+  for (const nothing of ["", "  \n", null, undefined, {}, "null", " null\n"]) {
     assert.deepEqual(callsFrom({ index: 0, id: "c", ...fn("git_status", nothing) }), [
       ["c", "git_status", "{}"],
     ]);
@@ -186,7 +186,17 @@ test("arguments that come as an object are kept as its text", () => {
 });
 
 test("arguments that are no JSON object are malformed, kept raw, and stored as an empty object", () => {
-  for (const raw of ['["a"]', '"a"', "7", "null", '{"path":"a"', '{"a":1}{"b":2}', "path=a", '{"a":1,}']) {
+  for (const raw of [
+    '["a"]',
+    '"a"',
+    "7",
+    "nil",
+    "undefined",
+    '{"path":"a"',
+    '{"a":1}{"b":2}',
+    "path=a",
+    '{"a":1,}',
+  ]) {
     const call = replyFrom([callDelta({ index: 0, id: "c", ...fn("write", raw) }), delta({}, "stop")])
       .calls[0];
     assert.deepEqual([call?.arguments, call?.malformed], ["{}", raw]);

@@ -82,6 +82,21 @@ const OVERFLOWS: readonly (readonly [string, number | null, unknown])[] = [
     429,
     error("Request too large for gpt-5: Limit 30000, Requested 40000", { code: "rate_limit_exceeded" }),
   ],
+  [
+    "B01: Text Generation Inference",
+    422,
+    {
+      error:
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100 `max_new_tokens`",
+      error_type: "validation",
+    },
+  ],
+  ["B01: Cohere", 400, { message: "too many tokens: size limit exceeded by 11326 tokens." }],
+  [
+    "B01: a message longer than the API takes",
+    400,
+    error("Invalid 'messages[1].content': string too long.", { code: "string_above_max_length" }),
+  ],
   ["body too large", 413, "<html><h1>413 Request Entity Too Large</h1></html>"],
   ["inside a stream", null, error("maximum context length is 4096 tokens", { code: 400 })],
 ];

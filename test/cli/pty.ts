@@ -1,12 +1,20 @@
 /** The command line on a pseudo-terminal, through `script` of util-linux: what a person sees, and keys pressed when something is seen. */
 
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "#src/base/clock.ts";
 import { processEnvironment } from "#src/config/environment.ts";
+import { skipUnless } from "#test/support/tier.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
-const SEEN_LIMIT_MS = 60_000;
+const SEEN_LIMIT_MS = 120_000;
+
+/** For a test's `skip`. */
+export const NO_TERMINAL = skipUnless(
+  (processEnvironment().PATH ?? "").split(":").some((directory) => existsSync(join(directory, "script"))),
+  "the program script (package bsdutils or util-linux-script) is not installed, which makes a terminal",
+);
 
 export const CTRL_C = "\u0003";
 

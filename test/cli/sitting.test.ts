@@ -13,7 +13,7 @@ import { leasesLeft, processesLeft, runRows } from "#test/support/left-behind.ts
 import { byTurns, call, HANG, say } from "#test/support/model-turns.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 import { type Started, startAgentFix } from "./command.ts";
-import { CTRL_C, type Sitting, sitDown } from "./pty.ts";
+import { CTRL_C, NO_TERMINAL, type Sitting, sitDown } from "./pty.ts";
 
 const KEY = "a-key-that-must-stay-secret";
 
@@ -74,7 +74,9 @@ function contents(messages: readonly WireMessage[], role: WireMessage["role"]): 
   return messages.filter((message) => message.role === role).map((message) => message.content ?? "");
 }
 
-test("I02: on a terminal edits and commands ask; Ctrl-C stops a command, and the run goes on with what the person types", async () => {
+test("I02: on a terminal edits and commands ask; Ctrl-C stops a command, and the run goes on with what the person types", {
+  skip: NO_TERMINAL,
+}, async () => {
   const script = byTurns(
     call("read_file", { path: "greeting.txt" }),
     call("run_command", { command: "echo no >\u001b]0;title\u0007 \u202egreeting.txt" }),
@@ -121,36 +123,48 @@ test("I02: on a terminal edits and commands ask; Ctrl-C stops a command, and the
   });
 });
 
-test("Ctrl-C twice leaves with 130, the change so far and the way back; resume goes on in the same files, and limits count on", async () => {
-  let quick = false;
-  const script: ModelScript = (messages, tools) =>
-    byTurns(EDIT, quick ? say("It greets louder now.") : HANG)(messages, tools);
-  await atDesk(script, async ({ sit, piped, transcript, patch, data }) => {
-    const sitting = sit("run", "--yes");
+test("Ctrl-C ends the wait for an answer; twice it leaves with 130, the change so far and the way back; resume goes on in the same files, and limits count on", {
+  skip: NO_TERMINAL,
+}, async () => {
+  let hangs = true;
+  const script: ModelScript = (messages, tools) => {
+    const list = call("run_command", { command: "ls" });
+    return byTurns(EDIT, EDIT, hangs ? HANG : list, say("It greets louder now."))(messages, tools);
+  };
+  await atDesk(script, async ({ sit, transcript, patch, data }) => {
+    const sitting = sit("run");
+    await sitting.sees(/Allow\?.*: /);
+    sitting.press(CTRL_C);
+    await sitting.sees(/← edit_file failed .*cancelled by the person at the keyboard/);
+    await sitting.sees(/Stopped: 1 turn, .*\n/);
+    await sitting.sees(/What next\?.*: /);
+    sitting.press("g\r");
+    await sitting.sees(/Allow\?.*: /);
+    sitting.press("A\r");
     await sitting.sees(/← edit_file ok/);
     await sitting.sees(/Let me/);
     sitting.press(CTRL_C);
-    await sitting.sees(/Stopped: 1 turn, .*\n/);
+    await sitting.sees(/Stopped: 2 turns, .*\n/);
     await sitting.sees(/What next\?.*: /);
     sitting.press(CTRL_C);
     assert.equal(await sitting.ended, 130, sitting.text());
-    assert.ok(!sitting.text().includes("Allow?"), "--yes asks nothing");
     assert.match(await readFile(patch, "utf8"), /^\+HELLO$/m);
     const [, runId = ""] = /To go on: agent-fix resume ([0-9a-z]+)/.exec(sitting.text()) ?? [];
     assert.deepEqual(
       runRows(data).map((row) => [row.runId, row.state, row.worker]),
       [[runId, "solving", null]],
     );
-    quick = true;
-    const resumed = piped("resume");
-    const { code, stdout, stderr } = await resumed.ended;
-    assert.equal(code, 0, stdout + stderr);
-    assert.match(stdout, new RegExp(`Run ${runId} goes on: Greet louder\n`));
-    assert.match(stdout, /The agent goes on after 1 turn \(/);
-    assert.match(stdout, /· turn 2: /);
-    assert.ok(!stdout.includes("\u001b"), "plain lines when piped");
-    const said = contents(transcript(), "assistant");
-    assert.equal(said.length, 1, "the turn that was paid for is in the transcript, once");
+
+    hangs = false;
+    const resumed = sit("resume", "--yes");
+    assert.equal(await resumed.ended, 0, resumed.text());
+    assert.match(resumed.text(), new RegExp(`Run ${runId} goes on: Greet louder\n`));
+    assert.match(
+      resumed.text(),
+      /The agent goes on after 2 turns \(.*· turn 3: .*← run_command ok.*· turn 4: /s,
+    );
+    assert.ok(!resumed.text().includes("Allow?"), "--yes asks nothing");
+    assert.equal(contents(transcript(), "assistant").length, 3, "what was paid for is there, once");
     assert.match(contents(transcript(), "user").at(-1) ?? "", /The files are as you left them/);
     assert.match(await readFile(patch, "utf8"), /^\+HELLO$/m);
   });

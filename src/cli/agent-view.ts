@@ -17,11 +17,15 @@ export function createAgentView(
 ): (spent: Spent) => (event: HarnessEvent) => void {
   return (spent) => {
     let costUsd = spent.costUsd;
+    let streamed = false;
     if (spent.turns > 0)
       screen.line(`The agent goes on after ${turnsText(spent.turns)} (${moneyText(costUsd)}).`, "bold");
     return (event) => {
       if (isPaid(event)) costUsd = addCost(costUsd, event);
       show(screen, redactedCall(event, redact), costUsd);
+      if (event.type === "retry" && streamed)
+        screen.line("What it said since it was asked is void; it begins again.", "bad");
+      streamed = event.type === "text" || event.type === "reasoning" || (streamed && event.type === "nested");
     };
   };
 }

@@ -150,3 +150,20 @@ test("a retry is announced by what the provider said, which try it is, and when"
     "it takes no such option: asked again",
   );
 });
+
+test("what was shown of an answer that broke off is said to be void", () => {
+  const { screen, text } = shown(false);
+  const watch = createAgentView(screen, (raw) => raw)(NOTHING_SPENT);
+  const retry = { type: "retry", ...TURN, attempt: 2, of: 6, waitMs: 2_000, reason: "it broke off" } as const;
+  watch(retry);
+  watch({ type: "text", ...TURN, text: "Half of" });
+  watch(retry);
+  watch(retry);
+  assert.deepEqual(text().trimEnd().split("\n"), [
+    "it broke off: try 3 of 6 in 2 s",
+    "Half of",
+    "it broke off: try 3 of 6 in 2 s",
+    "What it said since it was asked is void; it begins again.",
+    "it broke off: try 3 of 6 in 2 s",
+  ]);
+});

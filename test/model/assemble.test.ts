@@ -186,17 +186,7 @@ test("arguments that come as an object are kept as its text", () => {
 });
 
 test("arguments that are no JSON object are malformed, kept raw, and stored as an empty object", () => {
-  for (const raw of [
-    '["a"]',
-    '"a"',
-    "7",
-    "nil",
-    "undefined",
-    '{"path":"a"',
-    '{"a":1}{"b":2}',
-    "path=a",
-    '{"a":1,}',
-  ]) {
+  for (const raw of ['["a"]', '"a"', "7", "nil", '{"path":"a"', '{"a":1}{"b":2}', "path=a", '{"a":1,}']) {
     const call = replyFrom([callDelta({ index: 0, id: "c", ...fn("write", raw) }), delta({}, "stop")])
       .calls[0];
     assert.deepEqual([call?.arguments, call?.malformed], ["{}", raw]);

@@ -21,6 +21,7 @@ import {
   startOutside,
 } from "#test/support/outside.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
+import { sample } from "#test/support/tier.ts";
 
 const REPO = `${OWNER}/pages`;
 const WINDOW = 16_000;
@@ -106,48 +107,60 @@ describe("long runs", { concurrency: true }, () => {
     }
   });
 
-  test("a run that delegates: the sub-agent only reads, its trace nests under the call, its cost is counted once", async () => {
-    const { trace, told, plan } = await proven(world, "Delegate it");
-    const nested = trace.filter((event) => event.parent !== undefined);
-    const asked = trace.find(
-      (event) => event.type === "tool_call" && textField(event.data, "name") === "delegate",
-    );
-    assert.ok(asked !== undefined);
-    assert.deepEqual([...new Set(nested.map((event) => event.parent))], [textField(asked.data, "id")]);
-    assert.equal(nested.filter((event) => event.type === "model_reply").length, 3);
-    const refused = nested.find(
-      (event) => event.type === "tool_result" && textField(event.data, "name") === "edit_file",
-    );
-    assert.equal(textField(refused?.data ?? {}, "status"), "error", "it has no tool that writes");
-    const answer = trace.find(
-      (event) => event.type === "tool_result" && textField(event.data, "name") === "delegate",
-    );
-    assert.equal(textField(answer?.data ?? {}, "text"), "formatPrice in src/price.js, line 2.");
-    assert.match(told, /delegate/);
-    assert.match(told, /sub-question/);
-    assert.match(plan, /`delegate` 1/);
-  });
+  const stories: (readonly [string, () => Promise<void>])[] = [];
+  const story = (name: string, work: () => Promise<void>) => stories.push([name, work]);
 
-  test("a run that outgrows its window: results are cleared, turns give way to a note, no request is too large", async () => {
-    const { trace, told } = await proven(world, "Read it all");
-    const changes = trace.filter((event) => event.type === "context").map((event) => event.data);
-    const actions = new Set(changes.map((data) => textField(data, "action")));
-    assert.deepEqual([...actions].sort(), ["compacted", "stubbed"]);
-    for (const data of changes)
-      assert.ok((numberField(data, "tokensAfter") ?? 0) < (numberField(data, "tokensBefore") ?? 0));
-    const noted = changes.filter((data) => textField(data, "noteBy") === "model");
-    assert.ok(noted.length > 0);
-    for (const data of noted) assert.match(textField(data, "note"), /formatPrice is in src\/price\.js/);
-    const sizes = trace
-      .filter((event) => event.type === "model_request")
-      .map((event) => numberField(event.data, "estimatedInputTokens") ?? Number.NaN);
-    assert.ok(Math.max(...sizes) <= (WINDOW * 3) / 4, `${Math.max(...sizes)} tokens`);
-    assert.deepEqual(
-      trace.filter((event) => event.type === "model_failed"),
-      [],
-    );
-    assert.match(told, /compacted|hand-over|cleared/i);
-  });
+  story(
+    "a run that delegates: the sub-agent only reads, its trace nests under the call, its cost is counted once",
+    async () => {
+      const { trace, told, plan } = await proven(world, "Delegate it");
+      const nested = trace.filter((event) => event.parent !== undefined);
+      const asked = trace.find(
+        (event) => event.type === "tool_call" && textField(event.data, "name") === "delegate",
+      );
+      assert.ok(asked !== undefined);
+      assert.deepEqual([...new Set(nested.map((event) => event.parent))], [textField(asked.data, "id")]);
+      assert.equal(nested.filter((event) => event.type === "model_reply").length, 3);
+      const refused = nested.find(
+        (event) => event.type === "tool_result" && textField(event.data, "name") === "edit_file",
+      );
+      assert.equal(textField(refused?.data ?? {}, "status"), "error", "it has no tool that writes");
+      const answer = trace.find(
+        (event) => event.type === "tool_result" && textField(event.data, "name") === "delegate",
+      );
+      assert.equal(textField(answer?.data ?? {}, "text"), "formatPrice in src/price.js, line 2.");
+      assert.match(told, /delegate/);
+      assert.match(told, /sub-question/);
+      assert.match(plan, /`delegate` 1/);
+    },
+  );
+
+  story(
+    "a run that outgrows its window: results are cleared, turns give way to a note, no request is too large",
+    async () => {
+      const { trace, told } = await proven(world, "Read it all");
+      const changes = trace.filter((event) => event.type === "context").map((event) => event.data);
+      const actions = new Set(changes.map((data) => textField(data, "action")));
+      assert.deepEqual([...actions].sort(), ["compacted", "stubbed"]);
+      for (const data of changes)
+        assert.ok((numberField(data, "tokensAfter") ?? 0) < (numberField(data, "tokensBefore") ?? 0));
+      const noted = changes.filter((data) => textField(data, "noteBy") === "model");
+      assert.ok(noted.length > 0);
+      for (const data of noted) assert.match(textField(data, "note"), /formatPrice is in src\/price\.js/);
+      const sizes = trace
+        .filter((event) => event.type === "model_request")
+        .map((event) => numberField(event.data, "estimatedInputTokens") ?? Number.NaN);
+      assert.ok(Math.max(...sizes) <= (WINDOW * 3) / 4, `${Math.max(...sizes)} tokens`);
+      assert.deepEqual(
+        trace.filter((event) => event.type === "model_failed"),
+        [],
+      );
+      assert.match(told, /compacted|hand-over|cleared/i);
+    },
+  );
+
+  // Each costs many turns on a repository with a suite of its own.
+  for (const [name, work] of sample(stories, 1)) test(name, work);
 });
 
 interface Proven {

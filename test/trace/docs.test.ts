@@ -7,8 +7,10 @@ import { parseLine } from "#src/trace/parse-line.ts";
 import { SAMPLE, TYPES } from "./sample.ts";
 
 const page = readFileSync("docs/trace.md", "utf8");
+/** The table of types ends where that of stops begins. */
+const types = page.slice(0, page.indexOf("## How the agent stops"));
 const rows = new Map(
-  [...page.matchAll(/^\| `(\w+)` \| [^|]+ \| (.+) \|$/gm)].map(([, type = "", data = ""]) => [type, data]),
+  [...types.matchAll(/^\| `(\w+)` \| [^|]+ \| (.+) \|$/gm)].map(([, type = "", data = ""]) => [type, data]),
 );
 
 test("every type has a row, and every row is a type", () => {

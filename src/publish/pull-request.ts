@@ -37,12 +37,11 @@ async function ensureBranch(request: PublishRequest): Promise<Result<string, Pub
     const made = await github.createBranch(branch, commit.value);
     if (made.ok) return completeBranch(request, commit.value);
     const standing = await standingBranch(request);
-    if (standing.ok && standing.value !== null) return completeBranch(request, standing.value);
-    if (!standing.ok && standing.error.code === "publish_refused") return standing;
-    if (!isPassing(made.error) || attempt === TRIES) {
-      const refusal = explain(made.error, "create the branch");
-      return err(standing.ok ? refusal : uncertain(refusal));
-    }
+    // Nothing is made again without having looked.
+    if (!standing.ok)
+      return err(standing.error.code === "publish_refused" ? standing.error : uncertain(standing.error));
+    if (standing.value !== null) return completeBranch(request, standing.value);
+    if (!isPassing(made.error) || attempt === TRIES) return err(explain(made.error, "create the branch"));
     await request.pause(attempt);
   }
 }
@@ -141,7 +140,8 @@ async function ensurePullRequest(
     const made = await github.createPullRequest({ title, body: request.body, head: branch, base, draft });
     if (made.ok) return completePullRequest(request, made.value);
     const standing = await look();
-    if (standing.ok && standing.value !== null) return completePullRequest(request, standing.value);
+    if (!standing.ok) return standing;
+    if (standing.value !== null) return completePullRequest(request, standing.value);
     if (draft && isDraftRefusal(made.error)) draft = false;
     else if (!isPassing(made.error) || attempt >= TRIES)
       return err(explain(made.error, "open the pull request"));

@@ -15,7 +15,7 @@ import { tempDir } from "#test/support/temp-dir.ts";
 import { FULL, SEED, sample } from "#test/support/tier.ts";
 import { tinyFiles } from "#test/support/tiny.ts";
 
-const TASKS = FULL ? 200 : 5;
+const TASKS = FULL ? 200 : 4;
 /** A run takes seconds; only the waits for a failing model are longer. */
 const BATCH_LIMIT_MS = 25 * 60_000;
 const MEND = call("edit_file", { path: "add.js", old: "a - b", new: "a + b" });

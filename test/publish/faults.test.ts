@@ -105,7 +105,7 @@ const KINDS = Object.keys(FAULTS);
 const SINGLE = CALLS.flatMap((call) => KINDS.map((kind) => ({ call, kind, lasting: false })));
 const LASTING = CALLS.flatMap((call) => KINDS.map((kind) => ({ call, kind, lasting: true })));
 
-for (const { call, kind, lasting } of [...sample(SINGLE, 5), ...sample(LASTING, 4)])
+for (const { call, kind, lasting } of [...sample(SINGLE, 3), ...sample(LASTING, 2)])
   test(`call ${call} meets ${kind}${lasting ? " and so does every later one" : ""}; said again with the same journal, all is whole`, async () => {
     const published = nextCase();
     const journal = memoryJournal();
@@ -168,7 +168,7 @@ const DEATHS = RECORDS.flatMap((record) => [
   { record, side: "after" },
 ]);
 
-for (const { record, side } of sample(DEATHS, 4))
+for (const { record, side } of sample(DEATHS, 2))
   test(`a process that dies right ${side} "${record}" is made up for`, async () => {
     const published = nextCase();
     let dying = true;

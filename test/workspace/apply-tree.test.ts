@@ -197,6 +197,6 @@ test("any edits: the tree applied to a fresh checkout gives identical bytes and 
       assert.deepEqual(snapshot(fresh), snapshot(directory));
       assert.deepEqual(built.leftOut, []);
     }),
-    { numRuns: FULL ? 300 : 4 },
+    { numRuns: FULL ? 300 : 2 },
   );
 });

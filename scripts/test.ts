@@ -31,8 +31,7 @@ console.log(
 const run = spawn(
   process.execPath,
   [
-    // Much of the time of a run from outside is waiting: three files at once keep two cores busy.
-    ...["--test", "--test-concurrency=3", `--test-timeout=${FILE_TIME_LIMIT_MS[tier]}`],
+    ...["--test", "--test-concurrency=2", `--test-timeout=${FILE_TIME_LIMIT_MS[tier]}`],
     ...["--import", "./test/support/leaks.ts"],
     ...rest,
     ...files,

@@ -1,11 +1,14 @@
 /** Publishing against the embedded GitHub through the real adapter: one commit of exactly the approved tree, and refusals that leave nothing. */
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { after, afterEach, before } from "node:test";
 import type { PublishFailure } from "#src/publish/publish.ts";
 import { branchName } from "#src/publish/publish.ts";
 import { publishPullRequest } from "#src/publish/pull-request.ts";
+import { testPart } from "#test/support/tier.ts";
 import { memoryJournal, type PublishRig, publishRig, REPO } from "./rig.ts";
+
+const test = testPart(0.5);
 
 const CHANGE = { "src/add.js": "export const add = (a, b) => a + b;\n" };
 

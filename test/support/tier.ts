@@ -1,5 +1,8 @@
 /** Which tier of the tests runs, and the seed by which the quick tier picks its sample. */
 
+import { createHash } from "node:crypto";
+import { type TestContext, type TestOptions, test } from "node:test";
+
 /** True in `npm run test:full`: no sampling, many more random cases. */
 export const FULL = process.env.TEST_TIER === "full";
 
@@ -23,6 +26,26 @@ export function sample<T>(list: readonly T[], n: number): readonly T[] {
   }
   const chosen = new Set(indices.slice(0, n));
   return list.filter((_, index) => chosen.has(index));
+}
+
+/**
+ * `test` for a file whose tests each cost many processes: all of them in the full tier; in the quick one about `share` (0 to 1)
+ * of them, chosen by SEED and name, so that each has its turn.
+ */
+export function testPart(share: number): (name: string, ...rest: TestRest) => void {
+  return (name, ...rest) => {
+    if (!FULL && lot(name) >= share) return;
+    if (rest.length === 1) test(name, rest[0]);
+    else test(name, rest[0], rest[1]);
+  };
+}
+
+type TestFn = (context: TestContext) => void | Promise<void>;
+type TestRest = readonly [TestFn] | readonly [TestOptions, TestFn];
+
+/** A number in [0, 1) that SEED and name decide. */
+function lot(name: string): number {
+  return createHash("sha256").update(`${SEED} ${name}`).digest().readUInt32BE(0) / 2 ** 32;
 }
 
 /** For node:test's `skip` option: false when the thing is there, else the reason; with REQUIRE_ALL=1 a missing thing is an error. */

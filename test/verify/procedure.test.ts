@@ -1,13 +1,15 @@
 /** Whole verifications with real copies, sandbox and runner: what the patch of an agent is worth, honest or not. */
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { err, ok } from "#src/base/result.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import { createVerifyPatch } from "#src/verify/procedure.ts";
 import type { SuiteResult } from "#src/verify/verify.ts";
+import { testPart } from "#test/support/tier.ts";
 import { changesOf, type Texts } from "./facts.ts";
 import { openProject, type Project, runSuite, suiteOf } from "./project.ts";
+
+const test = testPart(0.6);
 
 const SUITE = suiteOf("node --test", "node-test");
 const SCRIPT = suiteOf("npm test", "node-test");

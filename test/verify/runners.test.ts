@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { testPart } from "#test/support/tier.ts";
 import { copyPytest, FIXTURES, openProject, outcomes, suiteOf } from "./project.ts";
+
+const test = testPart(0.6);
 
 const PACKAGE = (script: string) => JSON.stringify({ name: "x", type: "module", scripts: { test: script } });
 

@@ -14,11 +14,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { test } from "node:test";
 import fc from "fast-check";
-import { FULL } from "#test/support/tier.ts";
+import { FULL, testPart } from "#test/support/tier.ts";
 import { commit, executable, type Files, git, link } from "./repository.ts";
 import { createWorld, failure, never, REPOSITORY_ID, RUN, value, type World } from "./world.ts";
+
+const test = testPart(0.5);
 
 interface At {
   readonly sha: string;

@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { sha256 } from "#src/base/canonical-json.ts";
 import type { BuildTreeRequest } from "#src/workspace/workspace.ts";
+import { testPart } from "#test/support/tier.ts";
 import { commit, executable, git, link } from "./repository.ts";
 import { createWorld, failure, REPOSITORY_ID, RUN, value, type World } from "./world.ts";
+
+const test = testPart(0.5);
 
 async function build(
   world: World,

@@ -13,10 +13,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
-import { skipUnless } from "#test/support/tier.ts";
+import { skipUnless, testPart } from "#test/support/tier.ts";
 import { commit, executable, git, link } from "./repository.ts";
 import { createWorld, failure, never, REPOSITORY_ID, RUN, value } from "./world.ts";
+
+const test = testPart(0.5);
 
 test("a checkout has the commit's bytes, modes and links, and belongs to the sandbox's owner", async () => {
   await using world = await createWorld();

@@ -3,10 +3,12 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { systemClock } from "#src/base/clock.ts";
+import { testPart } from "#test/support/tier.ts";
 import { commit, createBare, git, link } from "./repository.ts";
 import { createWorld, failure, never, noToken, REPOSITORY_ID, value, type World } from "./world.ts";
+
+const test = testPart(0.5);
 
 const mirrorOf = (world: World, id = REPOSITORY_ID) => join(world.dataDir, "mirrors", `${id}.git`);
 

@@ -78,10 +78,18 @@ function statusFacts(context: RunContext, queuePosition: number | null): StatusF
     steps: stepStates(context),
     trace: context.progress.trace(),
     queuePosition: context.run().state === "queued" ? queuePosition : null,
+    undecided: isUndecided(context),
     tracePlace: operator.tracePlace(context.runId),
     asOf: clock.now(),
     priceUnknown: context.progress.trace()?.costUsd === null,
   };
+}
+
+/** Publishing was left without an answer of GitHub's. */
+function isUndecided(context: RunContext): boolean {
+  if (context.run().state !== "publishing" || context.progress.running().has("publish")) return false;
+  const last = context.stepLog.records().findLast(({ step }) => step === "publish");
+  return last?.kind === "paused" && last.why === "waiting";
 }
 
 function stepStates(context: RunContext): StatusFacts["steps"] {

@@ -21,6 +21,8 @@ export interface StatusFacts {
   readonly trace: TraceFacts | null;
   /** Runs ahead of this one; null when it is not queued. */
   readonly queuePosition: number | null;
+  /** True: GitHub gave no answer whether the pull request stands, and is asked again. */
+  readonly undecided: boolean;
   readonly tracePlace: string;
   /** When the facts were true, ms since the epoch. */
   readonly asOf: number;
@@ -28,13 +30,16 @@ export interface StatusFacts {
   readonly priceUnknown: boolean;
 }
 
+const UNDECIDED =
+  "; GitHub gives no answer whether it stands, so I look again every minute, for an hour at most";
+
 const MARKS = { waiting: "☐", running: "⏳", done: "☑", failed: "✗" } as const;
 
 export function renderStatus(facts: StatusFacts): string {
   const { run } = facts;
   const parts = [
     formatMarker({ runId: run.request.runId, kind: "status", seq: 1, forComment: null }),
-    `**agent-fix** · run \`${run.request.runId}\` · ${stateSentence(facts.run, facts.queuePosition)}`,
+    `**agent-fix** · run \`${run.request.runId}\` · ${stateSentence(facts.run, facts.queuePosition)}${facts.undecided ? UNDECIDED : ""}`,
     // Here too, since the comment that tells more may be what GitHub did not take.
     run.state === "failed" ? oneLine(run.message, 300) : null,
     facts.steps.map((step) => `${MARKS[step.state]} ${step.name}`).join(" · "),

@@ -27,7 +27,7 @@ async function ensureBranch(request: PublishRequest): Promise<Result<string, Pub
   if (known !== null) return ok(known.id);
   if (journal.intended("branch")) {
     const standing = await standingBranch(request);
-    if (!standing.ok) return err(uncertain(standing.error));
+    if (!standing.ok) return standing;
     if (standing.value !== null) return completeBranch(request, standing.value);
   }
   const commit = await makeCommit(request);
@@ -38,8 +38,7 @@ async function ensureBranch(request: PublishRequest): Promise<Result<string, Pub
     if (made.ok) return completeBranch(request, commit.value);
     const standing = await standingBranch(request);
     // Nothing is made again without having looked.
-    if (!standing.ok)
-      return err(standing.error.code === "publish_refused" ? standing.error : uncertain(standing.error));
+    if (!standing.ok) return standing;
     if (standing.value !== null) return completeBranch(request, standing.value);
     if (!isPassing(made.error) || attempt === TRIES) return err(explain(made.error, "create the branch"));
     await request.pause(attempt);
@@ -53,10 +52,10 @@ async function completeBranch(request: PublishRequest, sha: string): Promise<Res
 
 /** The head of our branch when it is exactly the approved commit; null when there is no such branch. */
 async function standingBranch(request: PublishRequest): Promise<Result<string | null, PublishFailure>> {
-  const head = await again(request, () => request.github.branchSha(request.branch), "look for the branch");
+  const head = await ask(request.github.branchSha(request.branch), "look for the branch");
   if (!head.ok || head.value === null) return head;
   const sha = head.value;
-  const commit = await again(request, () => request.github.commitTree(sha), "read the branch");
+  const commit = await ask(request.github.commitTree(sha), "read the branch");
   if (!commit.ok) return commit;
   const { proposal } = request;
   const ours =
@@ -74,7 +73,7 @@ async function standingBranch(request: PublishRequest): Promise<Result<string | 
 
 async function makeCommit(request: PublishRequest): Promise<Result<string, PublishFailure>> {
   const { proposal } = request;
-  const base = await again(request, () => request.github.commitTree(proposal.baseSha), "read the base");
+  const base = await ask(request.github.commitTree(proposal.baseSha), "read the base");
   if (!base.ok) return base;
   const entries = await makeBlobs(request);
   if (!entries.ok) return entries;
@@ -125,7 +124,7 @@ async function ensurePullRequest(
 ): Promise<Result<PullRequest, PublishFailure>> {
   const { github, journal, proposal, branch } = request;
   const { title, targetBranch: base } = proposal;
-  const look = () => again(request, () => github.pullRequestOf(branch), "look for the pull request");
+  const look = () => ask(github.pullRequestOf(branch), "look for the pull request");
   const known = journal.done("pull-request");
   if (known !== null)
     return ok({ number: Number(known.id), url: known.url ?? "", state: "open", headSha: commitSha });
@@ -191,6 +190,15 @@ async function addLabels(request: PublishRequest, pull: PullRequest): Promise<re
   return added.ok ? [] : [added.error.message];
 }
 
+/** One question; the client has tried a read several times before it says that there is no answer, and then nothing is known. */
+async function ask<T>(question: GitHubResult<T>, what: string): Promise<Result<T, PublishFailure>> {
+  const answer = await question;
+  if (answer.ok) return answer;
+  const refusal = explain(answer.error, what);
+  return err(isPassing(answer.error) ? uncertain(refusal) : refusal);
+}
+
+/** A write, tried again while the failure may pass. */
 async function again<T>(
   request: PublishRequest,
   call: () => GitHubResult<T>,
@@ -243,7 +251,7 @@ function explain(failure: GitHubFailure, what: string): PublishFailure {
       return {
         code: "github_failed",
         certain: true,
-        message: `GitHub did not answer the attempt to ${what} after ${TRIES} tries: ${failure.message}. Say /retry later.`,
+        message: `GitHub did not answer the attempt to ${what}: ${failure.message}. Say /retry later.`,
       };
   }
 }

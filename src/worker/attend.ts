@@ -146,7 +146,10 @@ async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | 
       return "again";
     case "waiting": {
       // GitHub gave no answer; the next visit asks again.
-      if (context.run().state === "publishing") return "leave";
+      if (context.run().state === "publishing") {
+        await unlessStopped(status.show(), facts);
+        return "leave";
+      }
       if (context.run().state !== "awaiting_approval") return "again";
       await unlessStopped(status.show(), facts);
       await cleanUp(context);

@@ -7,7 +7,7 @@ import { byIssue, taskOf } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, REPO, REPORTER } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
 import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
-import { sample } from "#test/support/tier.ts";
+import { sample, testPart } from "#test/support/tier.ts";
 
 const WRITER = "wanda";
 const TRIAGER = "tim";
@@ -108,32 +108,35 @@ describe("bad repositories, issues and people from outside", { concurrency: true
     );
   });
 
-  test("an /approve counts only from a person with write access, in plain words, on a plan that is there", async () => {
-    const world = shared.get();
-    const { github } = world;
-    const issue = world.openIssue({ title: "Who may approve" });
-    const early = github.comment(REPO, issue, MAINTAINER, "/approve");
-    const none = await world.untilComment(issue, "answer", { forComment: early });
-    assert.match(none.body, /no run on this issue yet/i);
-    github.label(REPO, issue, MAINTAINER, LABEL);
-    await world.untilComment(issue, "status");
-    const hasty = github.comment(REPO, issue, MAINTAINER, "/approve");
-    const notYet = await world.untilComment(issue, "answer", { forComment: hasty });
-    assert.match(notYet.body, /no plan yet/);
-    await world.untilState(issue, "awaiting_approval");
+  testPart(0.5)(
+    "an /approve counts only from a person with write access, in plain words, on a plan that is there",
+    async () => {
+      const world = shared.get();
+      const { github } = world;
+      const issue = world.openIssue({ title: "Who may approve" });
+      const early = github.comment(REPO, issue, MAINTAINER, "/approve");
+      const none = await world.untilComment(issue, "answer", { forComment: early });
+      assert.match(none.body, /no run on this issue yet/i);
+      github.label(REPO, issue, MAINTAINER, LABEL);
+      await world.untilComment(issue, "status");
+      const hasty = github.comment(REPO, issue, MAINTAINER, "/approve");
+      const notYet = await world.untilComment(issue, "answer", { forComment: hasty });
+      assert.match(notYet.body, /no plan yet/);
+      await world.untilState(issue, "awaiting_approval");
 
-    await noise(world, issue);
-    await refusals(world, issue);
-    assert.equal(world.run(issue)?.state, "awaiting_approval");
-    assert.deepEqual(github.pullRequests(REPO), []);
+      await noise(world, issue);
+      await refusals(world, issue);
+      assert.equal(world.run(issue)?.state, "awaiting_approval");
+      assert.deepEqual(github.pullRequests(REPO), []);
 
-    github.comment(REPO, issue, WRITER, "\n  \n/approve  \r\n\r\n");
-    await world.untilState(issue, "published");
-    const late = github.comment(REPO, issue, MAINTAINER, "/approve");
-    const over = await world.untilComment(issue, "answer", { forComment: late });
-    assert.match(over.body, /nothing to approve: the run ended with pull request #\d+/);
-    assert.equal(github.pullRequests(REPO).length, 1);
-  });
+      github.comment(REPO, issue, WRITER, "\n  \n/approve  \r\n\r\n");
+      await world.untilState(issue, "published");
+      const late = github.comment(REPO, issue, MAINTAINER, "/approve");
+      const over = await world.untilComment(issue, "answer", { forComment: late });
+      assert.match(over.body, /nothing to approve: the run ended with pull request #\d+/);
+      assert.equal(github.pullRequests(REPO).length, 1);
+    },
+  );
 
   /** F03, F05: what is no command gets no reaction and no word. */
   async function noise(world: Outside, issue: number): Promise<void> {

@@ -12,7 +12,7 @@ import { writeTree } from "#test/support/file-tree.ts";
 import { call, say, taskOf } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, REPO, startOutside } from "#test/support/outside.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
-import { FULL, SEED, sample } from "#test/support/tier.ts";
+import { FULL, inTurn, SEED, sample } from "#test/support/tier.ts";
 import { tinyFiles } from "#test/support/tiny.ts";
 
 const TASKS = FULL ? 200 : 4;
@@ -222,7 +222,10 @@ function tasks(): readonly Fault[] {
   return Array.from({ length: TASKS }, (_, at) => faults[at] ?? ordinary);
 }
 
-describe(`a batch of ${TASKS} tasks with one of each fault (seed ${SEED})`, () => {
+/** Takes turns with the long runs: each fills half a minute of the quick tier. */
+const suite = inTurn(1, 2) ? describe : () => undefined;
+
+suite(`a batch of ${TASKS} tasks with one of each fault (seed ${SEED})`, () => {
   let world: Outside;
   let model: ReturnType<typeof createServer>;
   const requests = new Map<string, number>();

@@ -4,13 +4,12 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { readTrace } from "#src/trace/read.ts";
 import { queryState } from "#test/support/left-behind.ts";
 import { byTurns, call, say } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, outside, REPO } from "#test/support/outside.ts";
 import { type TempDir, tempDir } from "#test/support/temp-dir.ts";
-import { skipUnless } from "#test/support/tier.ts";
+import { skipUnless, testPart } from "#test/support/tier.ts";
 import { tinyFiles } from "#test/support/tiny.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -48,39 +47,46 @@ async function smallDisk(): Promise<SmallDisk> {
   };
 }
 
-test("a full disk stops a run without damage, and the run goes on when there is space again", {
-  skip,
-}, async () => {
-  await using disk = await smallDisk();
-  const script = byTurns(
-    call("run_command", { command: "sleep 4" }),
-    call("edit_file", { path: "add.js", old: "a - b", new: "a + b" }),
-    say("Add instead of subtracting\n\nThe sign was wrong."),
-  );
-  await outside({ script, files: tinyFiles(), env: { DATA_DIR: join(disk.path, "data") } }, async (world) => {
-    const { github } = world;
-    const issue = world.openIssue({ title: "add subtracts" });
-    github.label(REPO, issue, MAINTAINER, LABEL);
-    const { runId } = await world.untilState(issue, "solving");
-    await world.until("the model being asked", () => world.model.requests().length > 0);
-    disk.fill();
-    await world.until("the server saying so", () => /no space left/i.test(world.output()));
-    assert.equal((await fetch(`${world.url()}/healthz`)).status, 200, "the server stays up");
-    disk.free();
-    // Whoever asks wakes the run; without that it is looked at again after a minute.
-    github.comment(REPO, issue, MAINTAINER, "/status");
-    const row = await world.until("a plan, or an honest end", () => {
-      const state = world.run(issue)?.state ?? "";
-      return ["awaiting_approval", "failed"].includes(state) ? state : null;
-    });
-    assert.equal(row, "awaiting_approval", world.output().slice(-2_000));
-    assert.equal(world.comments(issue, "status").length, 1);
-    assert.equal(world.comments(issue, "plan").length, 1);
-    assert.equal(queryState(world.dataDir, "PRAGMA integrity_check")[0]?.integrity_check, "ok");
-    const trace = await readTrace(join(world.dataDir, "traces", `${runId}.jsonl`));
-    assert.ok(trace.ok);
-    github.comment(REPO, issue, MAINTAINER, "/approve");
-    await world.untilState(issue, "published");
-    await world.untilComment(issue, "plan", { text: /Published as #/ });
-  });
-});
+testPart(0.5)(
+  "a full disk stops a run without damage, and the run goes on when there is space again",
+  {
+    skip,
+  },
+  async () => {
+    await using disk = await smallDisk();
+    const script = byTurns(
+      call("run_command", { command: "sleep 4" }),
+      call("edit_file", { path: "add.js", old: "a - b", new: "a + b" }),
+      say("Add instead of subtracting\n\nThe sign was wrong."),
+    );
+    await outside(
+      { script, files: tinyFiles(), env: { DATA_DIR: join(disk.path, "data") } },
+      async (world) => {
+        const { github } = world;
+        const issue = world.openIssue({ title: "add subtracts" });
+        github.label(REPO, issue, MAINTAINER, LABEL);
+        const { runId } = await world.untilState(issue, "solving");
+        await world.until("the model being asked", () => world.model.requests().length > 0);
+        disk.fill();
+        await world.until("the server saying so", () => /no space left/i.test(world.output()));
+        assert.equal((await fetch(`${world.url()}/healthz`)).status, 200, "the server stays up");
+        disk.free();
+        // Whoever asks wakes the run; without that it is looked at again after a minute.
+        github.comment(REPO, issue, MAINTAINER, "/status");
+        const row = await world.until("a plan, or an honest end", () => {
+          const state = world.run(issue)?.state ?? "";
+          return ["awaiting_approval", "failed"].includes(state) ? state : null;
+        });
+        assert.equal(row, "awaiting_approval", world.output().slice(-2_000));
+        assert.equal(world.comments(issue, "status").length, 1);
+        assert.equal(world.comments(issue, "plan").length, 1);
+        assert.equal(queryState(world.dataDir, "PRAGMA integrity_check")[0]?.integrity_check, "ok");
+        const trace = await readTrace(join(world.dataDir, "traces", `${runId}.jsonl`));
+        assert.ok(trace.ok);
+        github.comment(REPO, issue, MAINTAINER, "/approve");
+        await world.untilState(issue, "published");
+        await world.untilComment(issue, "plan", { text: /Published as #/ });
+      },
+    );
+  },
+);

@@ -21,7 +21,7 @@ import {
   startOutside,
 } from "#test/support/outside.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
-import { sample } from "#test/support/tier.ts";
+import { inTurn, sample } from "#test/support/tier.ts";
 
 const REPO = `${OWNER}/pages`;
 const WINDOW = 16_000;
@@ -61,7 +61,10 @@ const delegating: ModelScript = (messages, tools) => {
   return scriptOf("good")([...messages.slice(0, asked), ...messages.slice(asked + 2)], tools);
 };
 
-describe("long runs", { concurrency: true }, () => {
+/** Long runs and batches take turns in the quick tier: each fills half a minute. */
+const suite = inTurn(0, 2) ? describe : () => undefined;
+
+suite("long runs", { concurrency: true }, () => {
   let world: Outside;
   const dir = tempDir("long-");
 

@@ -18,6 +18,7 @@ import { byTurns, call, say } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, REPO, startOutside } from "#test/support/outside.ts";
 import { launchServer, type ServerProcess } from "#test/support/server-process.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
+import { testPart } from "#test/support/tier.ts";
 
 const LOOPBACK = { PORT: "0", HOST: "127.0.0.1", LOG_LEVEL: "info" };
 
@@ -215,6 +216,8 @@ describe("the set-up page", () => {
   }
 });
 
+const part = testPart(0.6);
+
 describe("the server's own HTTP", () => {
   let world: Outside;
   before(async () => {
@@ -252,7 +255,7 @@ describe("the server's own HTTP", () => {
     assert.equal(await status("//"), 400);
   });
 
-  test("26 MB are too much, and a form is no webhook", async () => {
+  part("26 MB are too much, and a form is no webhook", async () => {
     const large = await fetch(`${world.url()}${WEBHOOK_PATH}`, {
       method: "POST",
       headers: {
@@ -281,68 +284,74 @@ describe("the server's own HTTP", () => {
     assert.equal((await fetch(`${world.url()}/healthz`)).status, 200);
   });
 
-  test("F15: a signature counts over the bytes as they came; a wrong one is refused and logged with its delivery", async () => {
-    const issue = world.openIssue({ title: "Über 🧾" });
-    world.github.webhooks.hold();
-    world.github.label(REPO, issue, MAINTAINER, LABEL);
-    const delivery = world.github.webhooks.deliveries().at(-1);
-    assert.ok(delivery?.action === "labeled");
-    world.github.webhooks.release(() => []);
-    // The same JSON as another writer spells it: escapes, spaces, line ends.
-    const body = `\r\n${JSON.stringify(JSON.parse(delivery.body), null, 3).replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
-    assert.match(body, /\\u00dcber \\ud83e/);
-    const send = (text: string, signature: string, id: string) =>
-      fetch(delivery.url ?? "", {
-        method: "POST",
-        headers: { ...delivery.headers, "x-hub-signature-256": signature, "x-github-delivery": id },
-        body: text,
-      });
-    const sign = (secret: string) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
-    for (const [signature, id] of [
-      [sign("another secret"), "forged-1"],
-      [delivery.headers["x-hub-signature-256"] ?? "", "forged-2"],
-      ["sha256=zz", "forged-3"],
-      ["", "forged-4"],
-    ] as const) {
-      const { status } = await send(body, signature, id);
-      assert.ok(status >= 400 && status < 500, `${id}: ${status}`);
-      await world.until(`${id} in the log`, () => world.output().includes(id));
-    }
-    assert.equal(world.runs().length, 0);
-    assert.equal((await send(body, sign(world.secrets.webhookSecret), "genuine")).status, 200);
-    await world.untilState(issue, "failed");
-    const run = world.events(world.run(issue)?.runId ?? "")[0];
-    assert.ok(run?.type === "requested");
-    assert.equal(run.request.issue.title, "Über 🧾");
-  });
+  part(
+    "F15: a signature counts over the bytes as they came; a wrong one is refused and logged with its delivery",
+    async () => {
+      const issue = world.openIssue({ title: "Über 🧾" });
+      world.github.webhooks.hold();
+      world.github.label(REPO, issue, MAINTAINER, LABEL);
+      const delivery = world.github.webhooks.deliveries().at(-1);
+      assert.ok(delivery?.action === "labeled");
+      world.github.webhooks.release(() => []);
+      // The same JSON as another writer spells it: escapes, spaces, line ends.
+      const body = `\r\n${JSON.stringify(JSON.parse(delivery.body), null, 3).replace(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)}\n`;
+      assert.match(body, /\\u00dcber \\ud83e/);
+      const send = (text: string, signature: string, id: string) =>
+        fetch(delivery.url ?? "", {
+          method: "POST",
+          headers: { ...delivery.headers, "x-hub-signature-256": signature, "x-github-delivery": id },
+          body: text,
+        });
+      const sign = (secret: string) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+      for (const [signature, id] of [
+        [sign("another secret"), "forged-1"],
+        [delivery.headers["x-hub-signature-256"] ?? "", "forged-2"],
+        ["sha256=zz", "forged-3"],
+        ["", "forged-4"],
+      ] as const) {
+        const { status } = await send(body, signature, id);
+        assert.ok(status >= 400 && status < 500, `${id}: ${status}`);
+        await world.until(`${id} in the log`, () => world.output().includes(id));
+      }
+      assert.equal(world.runs().length, 0);
+      assert.equal((await send(body, sign(world.secrets.webhookSecret), "genuine")).status, 200);
+      await world.untilState(issue, "failed");
+      const run = world.events(world.run(issue)?.runId ?? "")[0];
+      assert.ok(run?.type === "requested");
+      assert.equal(run.request.issue.title, "Über 🧾");
+    },
+  );
 
-  test("events that concern nobody, and bodies that make no sense, are answered and change nothing", async () => {
-    const before = world.runs().length;
-    const send = async (body: string, event = "issues") => {
-      const signature = createHmac("sha256", world.secrets.webhookSecret).update(body).digest("hex");
-      const answer = await fetch(`${world.url()}${WEBHOOK_PATH}`, {
-        method: "POST",
-        headers: {
-          "content-type": "application/json",
-          "x-github-event": event,
-          "x-github-delivery": systemIds.hex(8),
-          "x-hub-signature-256": `sha256=${signature}`,
-        },
-        body,
-      });
-      return answer.status;
-    };
-    assert.equal(await send('{"zen":"Keep it simple."}', "ping"), 200);
-    assert.equal(await send('{"action":"labeled"}'), 200);
-    assert.equal(await send('{"action":"labeled","sender":{"type":"User","login":"x"},"issue":null}'), 200);
-    for (const nonsense of ["", "not json", "[]", "null", "0", '{"action":'])
-      assert.equal(await send(nonsense), 400, JSON.stringify(nonsense));
-    assert.equal(world.runs().length, before);
-    assert.equal((await fetch(`${world.url()}/readyz`)).status, 200);
-    await world.until("a word about the relay", () =>
-      world.output().includes("the webhook relay cannot be reached"),
-    );
-  });
+  part(
+    "events that concern nobody, and bodies that make no sense, are answered and change nothing",
+    async () => {
+      const before = world.runs().length;
+      const send = async (body: string, event = "issues") => {
+        const signature = createHmac("sha256", world.secrets.webhookSecret).update(body).digest("hex");
+        const answer = await fetch(`${world.url()}${WEBHOOK_PATH}`, {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            "x-github-event": event,
+            "x-github-delivery": systemIds.hex(8),
+            "x-hub-signature-256": `sha256=${signature}`,
+          },
+          body,
+        });
+        return answer.status;
+      };
+      assert.equal(await send('{"zen":"Keep it simple."}', "ping"), 200);
+      assert.equal(await send('{"action":"labeled"}'), 200);
+      assert.equal(await send('{"action":"labeled","sender":{"type":"User","login":"x"},"issue":null}'), 200);
+      for (const nonsense of ["", "not json", "[]", "null", "0", '{"action":'])
+        assert.equal(await send(nonsense), 400, JSON.stringify(nonsense));
+      assert.equal(world.runs().length, before);
+      assert.equal((await fetch(`${world.url()}/readyz`)).status, 200);
+      await world.until("a word about the relay", () =>
+        world.output().includes("the webhook relay cannot be reached"),
+      );
+    },
+  );
 });
 
 /** What the operator reads in the terminal. */

@@ -157,6 +157,7 @@ function hostileStatus(text: string): string {
     steps: [{ name: "solve", state: "running" }],
     trace: hostileTrace(text),
     queuePosition: null,
+    undecided: true,
     tracePlace: text,
     asOf: 0,
     priceUnknown: true,

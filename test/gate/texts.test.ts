@@ -240,6 +240,7 @@ test("the status comment in every state, as people read it", () => {
       ],
       trace: state === "queued" ? null : TRACE,
       queuePosition: state === "queued" ? 2 : null,
+      undecided: state === "publishing",
       tracePlace: `agent-fix trace ${RUN_ID}`,
       asOf: Date.UTC(2025, 0, 1, 12),
       priceUnknown: state === "solving",

@@ -43,6 +43,11 @@ export function testPart(share: number): (name: string, ...rest: TestRest) => vo
 type TestFn = (context: TestContext) => void | Promise<void>;
 type TestRest = readonly [TestFn] | readonly [TestOptions, TestFn];
 
+/** Suites that share an `of` take turns in the quick tier, by SEED: this one is taken when it is `turn`'s. */
+export function inTurn(turn: number, of: number): boolean {
+  return FULL || SEED % of === turn;
+}
+
 /** A number in [0, 1) that SEED and name decide. */
 function lot(name: string): number {
   return createHash("sha256").update(`${SEED} ${name}`).digest().readUInt32BE(0) / 2 ** 32;

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { parseMarker } from "#src/gate/marker.ts";
 import { proposalDigest } from "#src/run/proposal.ts";
 import { leftBehind } from "#test/support/left-behind.ts";
-import { sample } from "#test/support/tier.ts";
+import { sample, testPart } from "#test/support/tier.ts";
 import {
   type CrashWorld,
   crashWorld,
@@ -117,23 +117,26 @@ describe("F17: a run killed at any write comes to the same end", { concurrency: 
     test(`killed ${kill.when} write ${kill.write} of ${writes.length}`, () => killedAt(kill));
 });
 
-test("two workers on one store: the lease decides who works, and the run comes to the same one end", async () => {
-  await using world = await crashWorld();
-  const workers = [await world.startWorker(null, false), await world.startWorker(null, false)];
-  const [first, second] = workers;
-  assert.ok(first !== undefined && second !== undefined);
-  try {
-    await begin(world);
-    await Promise.all(workers.map((worker) => worker.push(world.request.runId)));
-    // Each hears of the approval too, whoever is at work.
-    const both: LivingWorker = {
-      ...first,
-      push: async (runId) => void (await Promise.all(workers.map((worker) => worker.push(runId)))),
-      until: (done) => Promise.race(workers.map((worker) => worker.until(done))),
-    };
-    assert.equal(await see(world, both), false);
-  } finally {
-    await Promise.all(workers.map((worker) => worker.gone()));
-  }
-  await assertTheOneEnd(world);
-});
+testPart(0.5)(
+  "two workers on one store: the lease decides who works, and the run comes to the same one end",
+  async () => {
+    await using world = await crashWorld();
+    const workers = [await world.startWorker(null, false), await world.startWorker(null, false)];
+    const [first, second] = workers;
+    assert.ok(first !== undefined && second !== undefined);
+    try {
+      await begin(world);
+      await Promise.all(workers.map((worker) => worker.push(world.request.runId)));
+      // Each hears of the approval too, whoever is at work.
+      const both: LivingWorker = {
+        ...first,
+        push: async (runId) => void (await Promise.all(workers.map((worker) => worker.push(runId)))),
+        until: (done) => Promise.race(workers.map((worker) => worker.until(done))),
+      };
+      assert.equal(await see(world, both), false);
+    } finally {
+      await Promise.all(workers.map((worker) => worker.gone()));
+    }
+    await assertTheOneEnd(world);
+  },
+);

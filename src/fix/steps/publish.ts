@@ -10,7 +10,7 @@ import type { Rechecked } from "./recheck.ts";
 
 const PAUSE_MS = 1_000;
 /** How long after the approval GitHub is asked again whether what it did not answer to has come about. */
-const PATIENCE_MS = 24 * 3_600_000;
+const PATIENCE_MS = 3_600_000;
 
 export async function publish(context: RunContext, step: StepContext): Promise<Outcome> {
   const run = context.run();

@@ -12,7 +12,7 @@ import { type Scenario, scriptOf } from "#src/demo/scripts.ts";
 import { writeTree } from "#test/support/file-tree.ts";
 import { queryState } from "#test/support/left-behind.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
-import { FULL } from "#test/support/tier.ts";
+import { FULL, inTurn } from "#test/support/tier.ts";
 import { agentFix, type Ended } from "./command.ts";
 
 const FIXTURE = join(import.meta.dirname, "../../fixtures/demo/repository");
@@ -78,7 +78,10 @@ async function leftIn(data: string): Promise<readonly string[]> {
   return names;
 }
 
-test("a local run leaves a proven patch that applies and passes, and nothing else", async () => {
+/** Whole local runs take turns in the quick tier: here, or with a person at the keyboard (`sitting.test.ts`). */
+const story = inTurn(0, 2) ? test : () => undefined;
+
+story("a local run leaves a proven patch that applies and passes, and nothing else", async () => {
   await onLocalCheckout("good", async ({ repo, data, patch, ended, before, after, env }) => {
     assert.equal(ended.code, 0, ended.stdout + ended.stderr);
     assert.match(ended.stdout, /✅ Plan: proven/);

@@ -222,8 +222,8 @@ function tasks(): readonly Fault[] {
   return Array.from({ length: TASKS }, (_, at) => faults[at] ?? ordinary);
 }
 
-/** Takes turns with the long runs: each fills half a minute of the quick tier. */
-const suite = inTurn(1, 2) ? describe : () => undefined;
+/** Takes turns with long runs and failure stories: each fills half a minute of the quick tier. */
+const suite = inTurn(1, 3) ? describe : () => undefined;
 
 suite(`a batch of ${TASKS} tasks with one of each fault (seed ${SEED})`, () => {
   let world: Outside;

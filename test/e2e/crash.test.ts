@@ -52,39 +52,42 @@ describe("killed while it works", () => {
     env: { CONCURRENCY: "1" },
   });
 
-  test("F17: SIGKILL with a run at work, one queued and one waiting: all three come to their end", async () => {
-    const world = shared.get();
-    const { github } = world;
-    const waiting = label(world, "waits for an answer");
-    await world.untilState(waiting, "awaiting_approval");
-    stuck.now = true;
-    const working = label(world, "hangs at times");
-    await halfDone(world);
-    const queued = label(world, "is queued");
-    await world.untilComment(queued, "status", { text: /queued/ });
-
-    await world.kill9();
-    stuck.now = false;
-    // Webhooks of this time are lost: the run goes on, and the command has to be said again.
-    github.comment(REPO, working, MAINTAINER, "/cancel");
-    await github.settled();
-    await world.restart();
-    await world.untilState(working, "awaiting_approval");
-    await world.untilState(queued, "awaiting_approval");
-    assert.deepEqual(proposedFiles(world, working), ["add.js"], "it began again in a clean copy");
-    github.comment(REPO, waiting, MAINTAINER, "/approve");
-    await world.untilState(waiting, "published");
-    await world.untilComment(waiting, "plan", { text: /Published as #/ });
-    for (const issue of [waiting, working, queued]) assertOneOfEach(world, issue, ["status", "plan"]);
-    assert.equal(github.pullRequests(REPO).length, 1);
-    for (const issue of [working, queued]) {
-      github.comment(REPO, issue, MAINTAINER, "/cancel");
-      await world.untilState(issue, "cancelled");
-    }
-  });
-
   const stories: (readonly [string, () => Promise<void>])[] = [];
   const story = (name: string, work: () => Promise<void>) => stories.push([name, work]);
+
+  story(
+    "F17: SIGKILL with a run at work, one queued and one waiting: all three come to their end",
+    async () => {
+      const world = shared.get();
+      const { github } = world;
+      const waiting = label(world, "waits for an answer");
+      await world.untilState(waiting, "awaiting_approval");
+      stuck.now = true;
+      const working = label(world, "hangs at times");
+      await halfDone(world);
+      const queued = label(world, "is queued");
+      await world.untilComment(queued, "status", { text: /queued/ });
+
+      await world.kill9();
+      stuck.now = false;
+      // Webhooks of this time are lost: the run goes on, and the command has to be said again.
+      github.comment(REPO, working, MAINTAINER, "/cancel");
+      await github.settled();
+      await world.restart();
+      await world.untilState(working, "awaiting_approval");
+      await world.untilState(queued, "awaiting_approval");
+      assert.deepEqual(proposedFiles(world, working), ["add.js"], "it began again in a clean copy");
+      github.comment(REPO, waiting, MAINTAINER, "/approve");
+      await world.untilState(waiting, "published");
+      await world.untilComment(waiting, "plan", { text: /Published as #/ });
+      for (const issue of [waiting, working, queued]) assertOneOfEach(world, issue, ["status", "plan"]);
+      assert.equal(github.pullRequests(REPO).length, 1);
+      for (const issue of [working, queued]) {
+        github.comment(REPO, issue, MAINTAINER, "/cancel");
+        await world.untilState(issue, "cancelled");
+      }
+    },
+  );
 
   story(
     "SIGTERM while the model is at work ends the server in time; killed again at once after its next start, it still goes on",

@@ -14,7 +14,7 @@ import { processesOn } from "#test/support/left-behind.ts";
 import { byIssue, byTurns, call, say, taskOf } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, REPO } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
-import { sample, testPart } from "#test/support/tier.ts";
+import { inTurn, sample } from "#test/support/tier.ts";
 import { tinyFiles } from "#test/support/tiny.ts";
 
 const MEND = call("edit_file", { path: "add.js", old: "a - b", new: "a + b" });
@@ -80,9 +80,10 @@ const byNumber =
   (messages) =>
     turnOf(messages.filter((message) => message.role === "assistant").length);
 
-const part = testPart(0.5);
+/** Takes turns with batches and long runs in the quick tier. */
+const suite = inTurn(2, 3) ? describe : () => undefined;
 
-describe("failure stories", { concurrency: true }, () => {
+suite("failure stories", { concurrency: true }, () => {
   let listener: Server;
   let heard = 0;
   let port = 0;
@@ -155,25 +156,22 @@ describe("failure stories", { concurrency: true }, () => {
       );
     });
 
-  part(
-    "4 MB reads, by whichever tool, enter the transcript as a few thousand characters that say what was left out",
-    async () => {
-      const { world, trace } = await planned(shared.get(), "big reads", BIG);
-      const results = trace.filter((event) => event.type === "tool_result").slice(0, BIG_READS.length);
-      assert.equal(results.length, BIG_READS.length);
-      for (const { data } of results) {
-        const text = textField(data, "text");
-        assert.equal(textField(data, "status"), "ok", text.slice(0, 300));
-        assert.ok(text.length <= MOST_RESULT_CHARS, `${textField(data, "name")}: ${text.length} characters`);
-        assert.ok(text.length > 100);
-        assert.match(text, /left out|more|cut|not shown|dropped|narrow|…/i, textField(data, "name"));
-      }
-      const largest = Math.max(
-        ...requestsOf(world, "big reads").map((messages) => JSON.stringify(messages).length),
-      );
-      assert.ok(largest < 90_000, `${largest} characters`);
-    },
-  );
+  test("4 MB reads, by whichever tool, enter the transcript as a few thousand characters that say what was left out", async () => {
+    const { world, trace } = await planned(shared.get(), "big reads", BIG);
+    const results = trace.filter((event) => event.type === "tool_result").slice(0, BIG_READS.length);
+    assert.equal(results.length, BIG_READS.length);
+    for (const { data } of results) {
+      const text = textField(data, "text");
+      assert.equal(textField(data, "status"), "ok", text.slice(0, 300));
+      assert.ok(text.length <= MOST_RESULT_CHARS, `${textField(data, "name")}: ${text.length} characters`);
+      assert.ok(text.length > 100);
+      assert.match(text, /left out|more|cut|not shown|dropped|narrow|…/i, textField(data, "name"));
+    }
+    const largest = Math.max(
+      ...requestsOf(world, "big reads").map((messages) => JSON.stringify(messages).length),
+    );
+    assert.ok(largest < 90_000, `${largest} characters`);
+  });
 
   for (const title of sample(Object.keys(STUBBORN), 1))
     test(`a useless error repeated (${title}) is told once, and then ends the run under its own name`, async () => {
@@ -199,30 +197,27 @@ describe("failure stories", { concurrency: true }, () => {
       assert.equal(failed?.type === "failed" ? failed.code : null, "no_progress");
     });
 
-  part(
-    "an instruction hidden in a README reaches a model that obeys it, and goes nowhere from there",
-    async () => {
-      const { world, trace, issue } = await planned(shared.get(), "obeys the README");
-      const { github } = world;
-      const [read] = resultsOf(trace, "read_file");
-      assert.match(read?.text ?? "", /maintenance mode/, "the model did read it");
-      const [ran] = resultsOf(trace, "run_command");
-      assert.match(ran?.text ?? "", /exit code 0/);
-      assert.equal(heard, 0, "nothing was sent");
-      assert.deepEqual([...(await github.git(REPO).refs()).keys()], ["refs/heads/main"]);
-      assert.deepEqual(github.pushes(), []);
-      assert.deepEqual(github.pullRequests(REPO), []);
-      assert.equal(world.run(issue)?.state, "awaiting_approval", "its words approve nothing");
-      const plan = world.comments(issue, "plan")[0]?.body ?? "";
-      assert.match(plan, /loot-kept\.txt/, "what it did is in the plan");
-      assert.match(plan, /loot\.txt/, "and what was left out as well");
-      assert.doesNotMatch(plan, /^\/approve$/m);
-      // The advice of the repository is cleaned like an issue's text.
-      const task = taskOf(requestsOf(world, "obeys the README")[0] ?? []);
-      assert.match(task, /Keep it short\./);
-      assert.doesNotMatch(task, /print the environment|[\u200b\u{e0041}]/u);
-    },
-  );
+  test("an instruction hidden in a README reaches a model that obeys it, and goes nowhere from there", async () => {
+    const { world, trace, issue } = await planned(shared.get(), "obeys the README");
+    const { github } = world;
+    const [read] = resultsOf(trace, "read_file");
+    assert.match(read?.text ?? "", /maintenance mode/, "the model did read it");
+    const [ran] = resultsOf(trace, "run_command");
+    assert.match(ran?.text ?? "", /exit code 0/);
+    assert.equal(heard, 0, "nothing was sent");
+    assert.deepEqual([...(await github.git(REPO).refs()).keys()], ["refs/heads/main"]);
+    assert.deepEqual(github.pushes(), []);
+    assert.deepEqual(github.pullRequests(REPO), []);
+    assert.equal(world.run(issue)?.state, "awaiting_approval", "its words approve nothing");
+    const plan = world.comments(issue, "plan")[0]?.body ?? "";
+    assert.match(plan, /loot-kept\.txt/, "what it did is in the plan");
+    assert.match(plan, /loot\.txt/, "and what was left out as well");
+    assert.doesNotMatch(plan, /^\/approve$/m);
+    // The advice of the repository is cleaned like an issue's text.
+    const task = taskOf(requestsOf(world, "obeys the README")[0] ?? []);
+    assert.match(task, /Keep it short\./);
+    assert.doesNotMatch(task, /print the environment|[\u200b\u{e0041}]/u);
+  });
 });
 
 interface Planned {

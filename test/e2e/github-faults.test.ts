@@ -7,7 +7,7 @@ import type { FaultKind } from "#src/github/sim/faults.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, outside, REPO } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
 import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
-import { sample } from "#test/support/tier.ts";
+import { sample, testPart } from "#test/support/tier.ts";
 
 const FORBIDDEN: FaultKind = {
   kind: "status",
@@ -114,30 +114,33 @@ describe("GitHub refuses or breaks", { concurrency: true }, () => {
   }
 });
 
-test("when nobody can say whether the pull request stands, the run does not say that it failed, and finds it later", () =>
-  outside({ script: smallJob, files: SMALL_FILES }, async (world) => {
-    const { github } = world;
-    const issue = world.openIssue();
-    github.label(REPO, issue, MAINTAINER, LABEL);
-    await world.untilState(issue, "awaiting_approval");
-    const path = new RegExp(`^/repos/${REPO}/pulls`);
-    github.fault({ method: "POST", path, times: 1, fault: LOST });
-    github.fault({ method: "POST", path, times: Number.POSITIVE_INFINITY, fault: BROKEN });
-    github.fault({ method: "GET", path, times: Number.POSITIVE_INFINITY, fault: BROKEN });
-    github.comment(REPO, issue, MAINTAINER, "/approve unverified");
-    const { runId } = await world.untilState(issue, "publishing");
-    await world.until("the publishing being left for later", () =>
-      world.events(runId).some((event) => event.type === "step" && isPause(event.record)),
-    );
-    assert.equal(world.run(issue)?.state, "publishing");
-    assert.equal(github.pullRequests(REPO).length, 1, "it stands, and the app was not told");
-    await world.untilComment(issue, "status", { text: /GitHub gives no answer whether it stands/ });
-    github.clearFaults();
-    // Whatever people say makes the run be looked at before its next visit is due.
-    github.comment(REPO, issue, MAINTAINER, "/status");
-    await world.untilState(issue, "published");
-    assert.equal(github.pullRequests(REPO).length, 1);
-  }));
+testPart(0.5)(
+  "when nobody can say whether the pull request stands, the run does not say that it failed, and finds it later",
+  () =>
+    outside({ script: smallJob, files: SMALL_FILES }, async (world) => {
+      const { github } = world;
+      const issue = world.openIssue();
+      github.label(REPO, issue, MAINTAINER, LABEL);
+      await world.untilState(issue, "awaiting_approval");
+      const path = new RegExp(`^/repos/${REPO}/pulls`);
+      github.fault({ method: "POST", path, times: 1, fault: LOST });
+      github.fault({ method: "POST", path, times: Number.POSITIVE_INFINITY, fault: BROKEN });
+      github.fault({ method: "GET", path, times: Number.POSITIVE_INFINITY, fault: BROKEN });
+      github.comment(REPO, issue, MAINTAINER, "/approve unverified");
+      const { runId } = await world.untilState(issue, "publishing");
+      await world.until("the publishing being left for later", () =>
+        world.events(runId).some((event) => event.type === "step" && isPause(event.record)),
+      );
+      assert.equal(world.run(issue)?.state, "publishing");
+      assert.equal(github.pullRequests(REPO).length, 1, "it stands, and the app was not told");
+      await world.untilComment(issue, "status", { text: /GitHub gives no answer whether it stands/ });
+      github.clearFaults();
+      // Whatever people say makes the run be looked at before its next visit is due.
+      github.comment(REPO, issue, MAINTAINER, "/status");
+      await world.untilState(issue, "published");
+      assert.equal(github.pullRequests(REPO).length, 1);
+    }),
+);
 
 function isPause({ kind, step }: StepRecord): boolean {
   return kind === "paused" && step === "publish";

@@ -61,8 +61,8 @@ const delegating: ModelScript = (messages, tools) => {
   return scriptOf("good")([...messages.slice(0, asked), ...messages.slice(asked + 2)], tools);
 };
 
-/** Long runs and batches take turns in the quick tier: each fills half a minute. */
-const suite = inTurn(0, 2) ? describe : () => undefined;
+/** Long runs, batches and failure stories take turns in the quick tier: each fills half a minute. */
+const suite = inTurn(0, 3) ? describe : () => undefined;
 
 suite("long runs", { concurrency: true }, () => {
   let world: Outside;

@@ -8,7 +8,7 @@ import { closedPort } from "#test/support/closed-port.ts";
 import { taskOf } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, REPO, startOutside } from "#test/support/outside.ts";
 import { SMALL_FILES } from "#test/support/small-job.ts";
-import { sample } from "#test/support/tier.ts";
+import { sample, testPart } from "#test/support/tier.ts";
 
 /** Answers by a word in the issue's title. */
 const ANSWERS: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>> = {
@@ -96,24 +96,27 @@ describe("models that fail", { concurrency: true }, () => {
     });
   }
 
-  test("a model that is not there ends the run, after some tries, with the address that did not answer", async () => {
-    const port = await closedPort();
-    const world = await startOutside({
-      script: () => ({ text: "not asked" }),
-      files: SMALL_FILES,
-      env: { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` },
-    });
-    try {
-      const issue = world.openIssue();
-      world.github.label(REPO, issue, MAINTAINER, LABEL);
-      const { body } = await endOf(world, issue);
-      assert.match(body, /the model could not be used/);
-      assert.match(body, new RegExp(`127\\.0\\.0\\.1:${port}`));
-      await world.finish();
-    } finally {
-      await world.close();
-    }
-  });
+  testPart(0.5)(
+    "a model that is not there ends the run, after some tries, with the address that did not answer",
+    async () => {
+      const port = await closedPort();
+      const world = await startOutside({
+        script: () => ({ text: "not asked" }),
+        files: SMALL_FILES,
+        env: { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` },
+      });
+      try {
+        const issue = world.openIssue();
+        world.github.label(REPO, issue, MAINTAINER, LABEL);
+        const { body } = await endOf(world, issue);
+        assert.match(body, /the model could not be used/);
+        assert.match(body, new RegExp(`127\\.0\\.0\\.1:${port}`));
+        await world.finish();
+      } finally {
+        await world.close();
+      }
+    },
+  );
 });
 
 /** The one comment of a run that ends without a pull request; asserts that it and the status comment are all. */

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import type { WireMessage } from "#src/demo/model-protocol.ts";
 import { call, say } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, outside, REPO } from "#test/support/outside.ts";
+import { testPart } from "#test/support/tier.ts";
 import { tinyFiles } from "#test/support/tiny.ts";
 
 const WISH = "Please say so in NOTES too.";
@@ -32,25 +32,28 @@ function copiesOf(world: Outside, runId: string): readonly string[] {
     .map((name) => join(directory, name));
 }
 
-test("/revise while the result is checked is taken as an instruction, and the one plan posted has it", () =>
-  outside({ script: wishful, files: tinyFiles({ test: WAITS }) }, async (world) => {
-    const { github } = world;
-    const issue = world.openIssue();
-    github.label(REPO, issue, MAINTAINER, LABEL);
-    const { runId } = await world.untilState(issue, "verifying");
-    const comment = github.comment(REPO, issue, MAINTAINER, `/revise ${WISH}`);
-    await world.untilComment(issue, "answer", { forComment: comment, text: /Understood/ });
-    await world.until("the checks going on", () => {
-      for (const copy of copiesOf(world, runId)) writeFileSync(join(copy, "go"), "");
-      return world.run(issue)?.state !== "verifying";
-    });
-    await world.untilState(issue, "awaiting_approval");
-    const plans = world.comments(issue, "plan");
-    assert.equal(plans.length, 1);
-    assert.match(plans[0]?.body ?? "", /NOTES/);
-    const rounds = world.events(runId).filter(({ type }) => type === "sent_back");
-    assert.deepEqual(rounds, [{ type: "sent_back", round: 1, feedback: "" }]);
-    assert.equal(world.runs().length, 1);
-    github.comment(REPO, issue, MAINTAINER, "/cancel");
-    await world.untilState(issue, "cancelled");
-  }));
+testPart(0.5)(
+  "/revise while the result is checked is taken as an instruction, and the one plan posted has it",
+  () =>
+    outside({ script: wishful, files: tinyFiles({ test: WAITS }) }, async (world) => {
+      const { github } = world;
+      const issue = world.openIssue();
+      github.label(REPO, issue, MAINTAINER, LABEL);
+      const { runId } = await world.untilState(issue, "verifying");
+      const comment = github.comment(REPO, issue, MAINTAINER, `/revise ${WISH}`);
+      await world.untilComment(issue, "answer", { forComment: comment, text: /Understood/ });
+      await world.until("the checks going on", () => {
+        for (const copy of copiesOf(world, runId)) writeFileSync(join(copy, "go"), "");
+        return world.run(issue)?.state !== "verifying";
+      });
+      await world.untilState(issue, "awaiting_approval");
+      const plans = world.comments(issue, "plan");
+      assert.equal(plans.length, 1);
+      assert.match(plans[0]?.body ?? "", /NOTES/);
+      const rounds = world.events(runId).filter(({ type }) => type === "sent_back");
+      assert.deepEqual(rounds, [{ type: "sent_back", round: 1, feedback: "" }]);
+      assert.equal(world.runs().length, 1);
+      github.comment(REPO, issue, MAINTAINER, "/cancel");
+      await world.untilState(issue, "cancelled");
+    }),
+);

@@ -8,7 +8,7 @@ import type { FaultKind, Faults } from "./faults.ts";
 import { GIT_ENVIRONMENT } from "./git.ts";
 import { gitOf, type Hub } from "./hub.ts";
 import { branchMoved } from "./pull-actions.ts";
-import { findRepository, type Repository } from "./state.ts";
+import { findRepository, type Installation, type Repository } from "./state.ts";
 
 /** One ref that a push over HTTP changed. */
 export interface Push {
@@ -51,22 +51,53 @@ export function createGitHttp(hub: Hub, faults: Faults): GitHttp {
       }
       const git = gitOf(hub, repository);
       const before = isPush ? await git.refs() : new Map<string, string>();
-      await runBackend({ hub, repository, request, response, rest, query: url.search.slice(1) });
-      if (rest === "git-receive-pack" && caller !== null && caller.kind === "installation") {
-        const { app } = caller.token.installation;
-        const after = await git.refs();
-        for (const ref of new Set([...before.keys(), ...after.keys()])) {
-          const move = { before: before.get(ref) ?? null, after: after.get(ref) ?? null };
-          if (move.before === move.after) continue;
-          pushes.push({ repository: `${owner}/${name}`, ref, ...move, by: app.bot.login });
-          if (!ref.startsWith("refs/heads/")) continue;
-          const branch = { name: ref.slice("refs/heads/".length), sha: move.after, before: move.before };
-          await branchMoved(hub, repository, { account: app.bot, app }, branch);
-        }
+      const endAnswer = await runBackend({
+        hub,
+        repository,
+        request,
+        response,
+        rest,
+        query: url.search.slice(1),
+      });
+      try {
+        if (rest === "git-receive-pack" && caller !== null && caller.kind === "installation")
+          await recordPush(hub, pushes, {
+            repository,
+            fullName: `${owner}/${name}`,
+            app: caller.token.installation.app,
+            before,
+          });
+      } finally {
+        endAnswer();
       }
       return true;
     },
   };
+}
+
+interface Pushed {
+  readonly repository: Repository;
+  readonly fullName: string;
+  readonly app: Installation["app"];
+  /** The refs before it. */
+  readonly before: ReadonlyMap<string, string>;
+}
+
+/** Puts every ref that moved on record, and tells pull requests and webhooks of branches. */
+async function recordPush(
+  hub: Hub,
+  pushes: Push[],
+  { repository, fullName, app, before }: Pushed,
+): Promise<void> {
+  const after = await gitOf(hub, repository).refs();
+  for (const ref of new Set([...before.keys(), ...after.keys()])) {
+    const move = { before: before.get(ref) ?? null, after: after.get(ref) ?? null };
+    if (move.before === move.after) continue;
+    pushes.push({ repository: fullName, ref, ...move, by: app.bot.login });
+    if (!ref.startsWith("refs/heads/")) continue;
+    const branch = { name: ref.slice("refs/heads/".length), sha: move.after, before: move.before };
+    await branchMoved(hub, repository, { account: app.bot, app }, branch);
+  }
 }
 
 /** Over git's protocol a planned fault always comes before any effect. */
@@ -145,8 +176,8 @@ function environmentOf(backend: Backend): Record<string, string> {
   };
 }
 
-/** Resolves when the program has ended and the answer is complete. */
-function runBackend(backend: Backend): Promise<void> {
+/** Resolves when the program has ended, with the way to end the answer: who pushed hears of it once the push is on record. */
+function runBackend(backend: Backend): Promise<() => void> {
   const { request, response } = backend;
   return new Promise((resolve) => {
     const child = spawn("git", ["http-backend"], { env: environmentOf(backend) });
@@ -169,8 +200,7 @@ function runBackend(backend: Backend): Promise<void> {
     });
     const finish = () => {
       if (head !== null && !response.headersSent) response.writeHead(500);
-      response.end();
-      resolve();
+      resolve(() => response.end());
     };
     child.on("error", finish);
     child.on("close", finish);

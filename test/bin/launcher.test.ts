@@ -11,13 +11,14 @@ import { tempDir } from "#test/support/temp-dir.ts";
 const LAUNCHER = join(import.meta.dirname, "../../bin/agent-fix");
 /** Stands for the program: says its arguments and waits for a signal when told so. */
 const PROGRAM = `
-console.log(JSON.stringify(process.argv.slice(2)));
-if (process.argv[2] === "exit") process.exit(Number(process.argv[3]));
-if (process.argv[2] === "die") process.kill(process.pid, "SIGKILL");
 if (process.argv[2] === "wait") {
+  // Before it says anything: whoever hears it may send the signal at once.
   process.on("SIGTERM", () => { console.log("got SIGTERM"); process.exit(7); });
   setInterval(() => undefined, 1000);
 }
+console.log(JSON.stringify(process.argv.slice(2)));
+if (process.argv[2] === "exit") process.exit(Number(process.argv[3]));
+if (process.argv[2] === "die") process.kill(process.pid, "SIGKILL");
 `;
 const OLD_NODE = `Object.defineProperty(process.versions, "node", { value: "20.1.0" });\n`;
 

@@ -27,9 +27,13 @@ export function limitCases(subject: Subject, rig: () => Rig): void {
     const { exec } = await rig.open({ limits: { ...LIMITS, memoryBytes: 160 * MIB } });
     const share = `
 import os, time
+size = 40
 for _ in range(8):
     if os.fork() == 0: break
-x = bytearray(40 * 1024 * 1024)
+else:
+    # The kernel takes the largest first: the command itself, which ends all of it.
+    size = 100
+x = bytearray(size * 1024 * 1024)
 for i in range(0, len(x), 4096): x[i] = 1
 time.sleep(20)`;
     const result = await exec(["python3", "-c", share], { timeoutMs: 15_000 });

@@ -3,7 +3,7 @@
 import { renderStatus, type StatusFacts } from "#src/gate/status-comment.ts";
 import { isPassing } from "./conversation.ts";
 import type { RunContext } from "./run-context.ts";
-import { DELIVERY_STEPS, WORK_STEPS } from "./steps.ts";
+import { DELIVERY_STEPS, PUBLISH_STEP, WORK_STEPS } from "./steps.ts";
 
 export interface StatusKeeper {
   /** Writes the present state now, unless the comment already says it. False when GitHub may take it later. */
@@ -87,8 +87,8 @@ function statusFacts(context: RunContext, queuePosition: number | null): StatusF
 
 /** Publishing was left without an answer of GitHub's. */
 function isUndecided(context: RunContext): boolean {
-  if (context.run().state !== "publishing" || context.progress.running().has("publish")) return false;
-  const last = context.stepLog.records().findLast(({ step }) => step === "publish");
+  if (context.run().state !== "publishing" || context.progress.running().has(PUBLISH_STEP)) return false;
+  const last = context.stepLog.records().findLast(({ step }) => step === PUBLISH_STEP);
   return last?.kind === "paused" && last.why === "waiting";
 }
 

@@ -17,6 +17,8 @@ import { type SetUp, setup, setupStands } from "./steps/setup.ts";
 import { type Solved, solve } from "./steps/solve.ts";
 import { verify } from "./steps/verify.ts";
 
+export const PUBLISH_STEP = "publish";
+
 const MINUTE = 60_000;
 
 interface StepPlan {
@@ -86,7 +88,7 @@ export const DELIVERY_STEPS: readonly StepPlan[] = [
   { name: "await-approval", needs: [], attempts: 10, minutes: 1, replay: "safe", work: awaitApproval },
   { name: "recheck", needs: ["await-approval"], attempts: 2, minutes: 120, replay: "safe", work: recheck },
   {
-    name: "publish",
+    name: PUBLISH_STEP,
     needs: ["await-approval", "recheck"],
     attempts: 5,
     minutes: 15,

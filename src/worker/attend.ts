@@ -6,7 +6,7 @@ import { type Consequence, openFacts } from "#src/fix/facts.ts";
 import { cleanUp, concludePlan, reportFailure } from "#src/fix/finish.ts";
 import type { RunContext } from "#src/fix/run-context.ts";
 import { keepStatus, type StatusKeeper } from "#src/fix/status.ts";
-import { isDelivering, stepsFor } from "#src/fix/steps.ts";
+import { isDelivering, PUBLISH_STEP, stepsFor } from "#src/fix/steps.ts";
 import type { Attention, Lane, Queue } from "#src/queue/queue.ts";
 import { FAILURE_CODES, type FailureCode, isEnded, type RunEvent } from "#src/run/run.ts";
 import { createFactWatch, type FactWatch } from "./fact-watch.ts";
@@ -46,9 +46,9 @@ export async function attend(attendance: Attendance): Promise<boolean> {
   try {
     await facts.settle();
     outbox.sendSoon();
-    await goOn({ ...attendance, facts, status, outbox });
+    const left = await goOn({ ...attendance, facts, status, outbox });
     const woundUp = !isEnded(context.run()) || (await windUp(context, status));
-    if (!(await outbox.send()) || !woundUp || context.run().state === "publishing") return false;
+    if (!(await outbox.send()) || !woundUp || left === "later") return false;
     if (isEnded(context.run()) && openFacts(context).length === 0) await context.settle();
     return true;
   } finally {
@@ -70,7 +70,8 @@ async function windUp(context: RunContext, status: StatusKeeper): Promise<boolea
   return true;
 }
 
-async function goOn(attended: Attended): Promise<void> {
+/** `later`: something outside gave no answer, and is asked again at the next visit. */
+async function goOn(attended: Attended): Promise<"leave" | "later"> {
   const { context, queue, lane, attention, leaseLost, facts, status } = attended;
   if (lane === "work" || isDelivering(context)) status.showSoon();
   for (;;) {
@@ -85,14 +86,14 @@ async function goOn(attended: Attended): Promise<void> {
     if (isEnded(context.run())) {
       // What had to wait for the end, such as a pull request that was closed before it was on record.
       await facts.settle();
-      if (facts.pending() === null) return;
+      if (facts.pending() === null) return "leave";
       continue;
     }
     if (lane === "desk" && !isDelivering(context)) {
       await queue.push(context.runId, "work");
       await unlessStopped(status.show(), facts);
       if (facts.pending() !== null) continue;
-      return;
+      return "leave";
     }
     const end = await drive({
       steps: stepsFor(context),
@@ -102,7 +103,8 @@ async function goOn(attended: Attended): Promise<void> {
       signal: AbortSignal.any([attention.signal, leaseLost, facts.signal()]),
     });
     if (facts.pending() !== null) continue;
-    if ((await afterDrive(attended, end)) === "leave") return;
+    const next = await afterDrive(attended, end);
+    if (next !== "again") return next;
   }
 }
 
@@ -134,7 +136,7 @@ function watchSteps({ trace, progress }: RunContext): Pick<DriveOptions, "onStar
   };
 }
 
-async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | "leave"> {
+async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | "leave" | "later"> {
   const { context, facts, status } = attended;
   switch (end.kind) {
     case "complete":
@@ -146,9 +148,9 @@ async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | 
       return "again";
     case "waiting": {
       // GitHub gave no answer; the next visit asks again.
-      if (context.run().state === "publishing") {
+      if (end.step === PUBLISH_STEP) {
         await unlessStopped(status.show(), facts);
-        return "leave";
+        return "later";
       }
       if (context.run().state !== "awaiting_approval") return "again";
       await unlessStopped(status.show(), facts);

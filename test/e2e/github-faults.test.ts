@@ -126,6 +126,7 @@ testPart(0.5)(
       github.fault({ method: "POST", path, times: 1, fault: LOST });
       github.fault({ method: "POST", path, times: Number.POSITIVE_INFINITY, fault: BROKEN });
       github.fault({ method: "GET", path, times: Number.POSITIVE_INFINITY, fault: BROKEN });
+      const asked = { method: "GET", path: /collaborators/, times: Number.POSITIVE_INFINITY, fault: BROKEN };
       github.comment(REPO, issue, MAINTAINER, "/approve unverified");
       const { runId } = await world.untilState(issue, "publishing");
       await world.until("the publishing being left for later", () =>
@@ -134,6 +135,12 @@ testPart(0.5)(
       assert.equal(world.run(issue)?.state, "publishing");
       assert.equal(github.pullRequests(REPO).length, 1, "it stands, and the app was not told");
       await world.untilComment(issue, "status", { text: /GitHub gives no answer whether it stands/ });
+      // Now it does not even say who may approve: still nothing is claimed.
+      github.fault(asked);
+      const before = pauses(world, runId);
+      github.comment(REPO, issue, MAINTAINER, "/help");
+      await world.until("another visit in vain", () => pauses(world, runId) > before);
+      assert.equal(world.run(issue)?.state, "publishing");
       github.clearFaults();
       // Whatever people say makes the run be looked at before its next visit is due.
       github.comment(REPO, issue, MAINTAINER, "/status");
@@ -141,6 +148,10 @@ testPart(0.5)(
       assert.equal(github.pullRequests(REPO).length, 1);
     }),
 );
+
+function pauses(world: Outside, runId: string): number {
+  return world.events(runId).filter((event) => event.type === "step" && isPause(event.record)).length;
+}
 
 function isPause({ kind, step }: StepRecord): boolean {
   return kind === "paused" && step === "publish";

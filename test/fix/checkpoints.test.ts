@@ -9,15 +9,7 @@ import { checkTranscript } from "#src/harness/transcript.ts";
 import type { Message } from "#src/model/model.ts";
 import { call, reply } from "#test/support/canned-model.ts";
 import { playAgent, recordingTools } from "../harness/fixture.ts";
-
-function blobs() {
-  const stored = new Map<string, string>();
-  return {
-    stored,
-    blob: async (name: string) => stored.get(name) ?? null,
-    putBlob: async (name: string, text: string) => void stored.set(name, text),
-  };
-}
+import { blobs } from "./blobs.ts";
 
 /** A state of so many turns after the task, on top of `before`. */
 function stateOf(turns: number, before: readonly Message[] = [], word = "turn"): AgentState {

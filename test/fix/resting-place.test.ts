@@ -9,15 +9,7 @@ import { addTallies, talliesIn } from "#src/fix/work-keeper.ts";
 import { NOTHING_SPENT } from "#src/harness/agent.ts";
 import type { Message } from "#src/model/model.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
-
-function blobs() {
-  const stored = new Map<string, string>();
-  return {
-    stored,
-    blob: async (name: string) => stored.get(name) ?? null,
-    putBlob: async (name: string, text: string) => void stored.set(name, text),
-  };
-}
+import { blobs } from "./blobs.ts";
 
 const SYSTEM: Message = { role: "system", content: "s" };
 const said = (turns: number): readonly Message[] => [

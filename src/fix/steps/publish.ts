@@ -1,7 +1,7 @@
 /** Step `publish`: opens the pull request of exactly what was approved, after asking once more who approved it. */
 
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
-import { mayDecide } from "#src/gate/decide.ts";
+import { type KnownPermission, mayDecide } from "#src/gate/decide.ts";
 import { commitMessage, footer } from "#src/gate/pull-request-text.ts";
 import { branchName } from "#src/publish/publish.ts";
 import { proposalDigest } from "#src/run/proposal.ts";
@@ -19,12 +19,11 @@ export async function publish(context: RunContext, step: StepContext): Promise<O
   const { plan, approval } = run;
   const { proposal } = plan;
   if (proposalDigest(proposal) !== approval.digest) throw new Error("the proposal is not the approved one");
+  const patient = context.ports.clock.now() - approvedAt(context) < PATIENCE_MS;
   const permission = await context.conversation.permission(approval.by);
-  if (!mayDecide(permission))
-    return failed(
-      "permission",
-      `${approval.by}, who approved, ${permission === "unknown" ? "could not be looked up again" : "no longer has write access"}; nothing was published. Another maintainer can say /retry.`,
-    );
+  // No answer is a no for now; an earlier visit may have published, so that nothing else can be said yet.
+  if (permission === "unknown" && patient) return { kind: "waiting" };
+  if (!mayDecide(permission)) return failed("permission", notPublished(context, permission));
   await context.append({ type: "publish_started" });
   const { ports } = context;
   const published = await ports.publish({
@@ -53,7 +52,6 @@ export async function publish(context: RunContext, step: StepContext): Promise<O
       { step: "publish" },
     );
     // To say that it failed while a pull request may stand would be a guess: the next visit looks.
-    const patient = ports.clock.now() - approvedAt(context) < PATIENCE_MS;
     return code === "github_failed" && !certain && patient ? { kind: "waiting" } : failed(code, message);
   }
   const { pullRequest, url, branch, commitSha, notes } = published.value;
@@ -61,6 +59,14 @@ export async function publish(context: RunContext, step: StepContext): Promise<O
   context.trace.emit("github", { effect: "pull-request", outcome: "done", id: url }, { step: "publish" });
   await context.append({ type: "published", pullRequest, url, branch, commitSha });
   return { kind: "done", output: asJson(published.value) };
+}
+
+function notPublished(context: RunContext, permission: KnownPermission): string {
+  const run = context.run();
+  const who = "approval" in run ? run.approval.by : "whoever approved";
+  const begun = context.journal.intended("branch");
+  const left = `the branch ${branchName(context.request.issue.number, context.runId)} and its pull request may stand`;
+  return `${who}, who approved, ${permission === "unknown" ? "could not be looked up again" : "no longer has write access"}; ${begun ? left : "nothing was published"}. Another maintainer can say /retry.`;
 }
 
 function approvedAt(context: RunContext): number {

@@ -9,9 +9,9 @@ import type { Log } from "#src/base/log.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import { listsLoopback } from "#src/sandbox/addresses.ts";
 import type { Plan } from "#src/sandbox/argv.ts";
-import { openHolder } from "#src/sandbox/holder.ts";
 import { type Host, inspectHost } from "#src/sandbox/host.ts";
 import { inheritedDescriptors } from "#src/sandbox/inherited.ts";
+import { openLauncher } from "#src/sandbox/launcher.ts";
 import { createLimiter, sweepGroups } from "#src/sandbox/limits.ts";
 import { createPipes } from "#src/sandbox/pipes.ts";
 import { BASE_ENV, DEFAULT_UID, INSIDE, isReserved, proxyEnv } from "#src/sandbox/policy.ts";
@@ -124,33 +124,33 @@ async function build(
   });
   cleanup.defer(() => limiter.remove());
   const mounts = await hostMounts(spec, registry);
-  const holder = context.isRoot
-    ? await openHolder(host.programs, holderSources(host, files, mounts))
-    : ok(null);
-  if (!holder.ok) return holder;
-  cleanup.defer(async () => holder.value?.close());
+  const { owner } = context;
+  const pipes = createPipes(files.io, host.programs.mkfifo);
+  const launcher = await openLauncher({
+    ...{ programs: host.programs, pipes, directory: files.io, procsFiles: limiter.procsFiles },
+    drop: owner === null ? null : { ...owner, sources: holderSources(host, files, mounts) },
+    marker: `${mark}.${name}`,
+    inherited: inheritedDescriptors(),
+  });
+  if (!launcher.ok) return launcher;
+  cleanup.defer(() => launcher.value.close());
 
   const binds = bindsOf(host, files, mounts, proxied);
-  const plan: Plan = {
+  const plan: Omit<Plan, "prlimit"> = {
     rootEntries: host.rootEntries,
-    binds: binds.map((bind) => ({ ...bind, source: holder.value?.translate(bind.source) ?? bind.source })),
+    binds: binds.map((bind) => ({ ...bind, source: launcher.value.translate(bind.source) })),
     env: { ...baseEnv(host), ...env.value, ...spec.env },
-    prlimit:
-      host.programs.prlimit === null ? null : { path: host.programs.prlimit, options: limiter.rlimits },
     proxied,
   };
-  const { owner } = context;
   return ok(
     createSession({
       ...{ clock, log: context.log, programs: host.programs, plan, limiter, limits: spec.limits },
-      pipes: createPipes(files.io, host.programs.mkfifo),
+      pipes,
       io: files.io,
-      inherited: inheritedDescriptors(),
       writable: binds
         .filter((bind) => bind.mode === "rw" && bind.source !== files.proxySocket)
         .map((bind) => bind.source),
-      holder: holder.value,
-      drop: holder.value === null || owner === null ? null : { ...owner, namespaceOf: holder.value.pid },
+      launcher: launcher.value,
       marker: `${mark}.${name}`,
       dispose: () => cleanup.disposeAsync(),
     }),

@@ -41,8 +41,8 @@ export async function findPrograms<Name extends string>(
   return Object.fromEntries(entries) as Record<Name, string | null>;
 }
 
-const NEEDED = ["bwrap", "sh", "mkfifo", "rm", "chmod", "du"] as const;
-const NEEDED_BY_ROOT = ["unshare", "nsenter"] as const;
+const NEEDED = ["bwrap", "bash", "mkfifo", "rm", "chmod", "du"] as const;
+const NEEDED_BY_ROOT = ["setpriv"] as const;
 const OPTIONAL = ["prlimit", "socat"] as const;
 const OLDEST_BWRAP = [0, 8];
 
@@ -60,7 +60,7 @@ export async function locatePrograms(
   const missing = [...NEEDED, ...(isRoot ? NEEDED_BY_ROOT : [])].filter((name) => found[name] === null);
   if (missing.length > 0) {
     return unavailable(
-      `these programs are missing: ${missing.join(", ")}; install the packages coreutils and util-linux`,
+      `these programs are missing: ${missing.join(", ")}; install the packages bash, coreutils and util-linux`,
     );
   }
   const version = await bwrapVersion(found.bwrap);
@@ -71,7 +71,7 @@ export async function locatePrograms(
   return ok({
     ...found,
     bwrap: found.bwrap,
-    sh: found.sh ?? "/bin/sh",
+    bash: found.bash ?? "/bin/bash",
     mkfifo: found.mkfifo ?? "mkfifo",
     rm: found.rm ?? "rm",
     chmod: found.chmod ?? "chmod",

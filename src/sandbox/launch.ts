@@ -1,9 +1,9 @@
-/** The programs started before bubblewrap: join cgroups, enter the session's mount namespace, drop root. Pure. */
+/** The texts that start things: the resident shell of a session, and the lines by which it starts one command. Pure. */
 
 /** Where the host keeps the programs a sandbox is made of. */
 export interface Programs {
   readonly bwrap: string;
-  readonly sh: string;
+  readonly bash: string;
   readonly mkfifo: string;
   readonly rm: string;
   readonly chmod: string;
@@ -11,68 +11,113 @@ export interface Programs {
   readonly prlimit: string | null;
   readonly socat: string | null;
   /** Needed only by root. */
-  readonly unshare: string | null;
-  readonly nsenter: string | null;
+  readonly setpriv: string | null;
 }
 
-/** How root gives up its rights before bubblewrap starts. */
+/** How root gives up its rights before anything of the repository is started. */
 export interface Drop {
   readonly uid: number;
   readonly gid: number;
-  /** Process whose mount namespace holds the session's sources. */
-  readonly namespaceOf: number;
-}
-
-const JOIN = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"';
-
-/**
- * The full command line. Each program replaces the one before it, so the process that the app started is bubblewrap in
- * the end, with the app as its parent: `--die-with-parent` then works although root was given up on the way.
- */
-export function launchArgv(
-  programs: Programs,
-  procsFiles: readonly string[],
-  drop: Drop | null,
-  bwrapArguments: readonly string[],
-): readonly [string, ...string[]] {
-  const bwrap: [string, ...string[]] = [programs.bwrap, ...bwrapArguments];
-  const dropped = drop === null ? bwrap : [...dropArgv(programs, drop), ...bwrap];
-  const [first = programs.bwrap, ...rest] = dropped;
-  if (procsFiles.length === 0) return [first, ...rest];
-  return [programs.sh, "-c", JOIN, "agent-fix-join", ...procsFiles, "--", first, ...rest];
-}
-
-/** nsenter also clears the supplementary groups; giving up uid 0 clears every capability, and bubblewrap sets no_new_privs. */
-function dropArgv(programs: Programs, drop: Drop): string[] {
-  return [
-    ...[programs.nsenter ?? "nsenter", `--mount=/proc/${drop.namespaceOf}/ns/mnt`],
-    ...["--setgid", String(drop.gid), "--setuid", String(drop.uid), "--"],
-  ];
+  /** Host paths that the user reaches below `HOLDER_ROOT` although it could not enter the directories above them. */
+  readonly sources: readonly string[];
 }
 
 /** A directory that exists on every Linux, that no source lies in, and that the sandbox never shows. */
 export const HOLDER_ROOT = "/sys";
 
 /**
- * Binds each argument to /sys/<its number> inside a private mount namespace and then waits for end-of-file, which
- * comes at the latest when the app dies.
+ * Command line of a session's launcher: a shell that waits for lines, so that a command costs one fork and bubblewrap
+ * instead of a row of programs (measured on two virtual cores: 13 ms over the bare command instead of 36). As root it runs
+ * in a mount namespace of its own, with each source at /sys/<its number>, as the sandbox's user. It ends when its input
+ * does, which is at the latest when the app dies; `marker` makes it findable.
  */
-const HOLD = `set -e
-mount -t tmpfs -o mode=0755,size=64k agent-fix ${HOLDER_ROOT}
-number=0
-for source in "$@"; do
-  if [ -d "$source" ]; then mkdir "${HOLDER_ROOT}/$number"; else : > "${HOLDER_ROOT}/$number"; fi
-  mount --bind -- "$source" "${HOLDER_ROOT}/$number"
-  number=$((number + 1))
-done
-echo ready
-exec cat`;
-
-/** Command line of the process that keeps a session's mount namespace; prints `ready` and ends when its input does. */
-export function holderArgv(programs: Programs, sources: readonly string[]): readonly [string, ...string[]] {
+export function launcherArgv(
+  programs: Programs,
+  drop: Drop | null,
+  marker: string,
+): readonly [string, ...string[]] {
+  const shell: [string, ...string[]] = [programs.bash, "--norc", "--noprofile", "-s", "--", marker];
+  if (drop === null) return shell;
   return [
-    programs.unshare ?? "unshare",
-    ...["--mount", "--propagation", "private", "--", programs.sh, "-c", HOLD, "agent-fix-hold"],
-    ...sources,
+    ...([programs.bwrap, "--dev-bind", "/", "/", "--tmpfs", HOLDER_ROOT] as const),
+    ...drop.sources.flatMap((source, number) => ["--bind", source, `${HOLDER_ROOT}/${number}`]),
+    ...["--die-with-parent", "--", programs.setpriv ?? "setpriv", "--reuid", String(drop.uid)],
+    ...["--regid", String(drop.gid), "--clear-groups", "--", ...shell],
   ];
+}
+
+/** Paths, as the launcher sees them, of one command's streams. */
+export interface StreamPaths {
+  readonly stdin: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly status: string;
+}
+
+/** First descriptor of the launcher that leads to a `cgroup.procs` file; they are opened by the app, with its rights. */
+export const FIRST_GROUP_FD = 8;
+
+/**
+ * Lines for the launcher that start `argv` and print its pid. The streams are open when the pid is printed. Signals that
+ * a shell ignores in the background are given back; writing 0 to `cgroup.procs` moves the writer, and neither those
+ * descriptors nor the shell's variables reach the command.
+ */
+export function commandLines(command: {
+  readonly argv: readonly string[];
+  readonly streams: StreamPaths;
+  /** How many `cgroup.procs` descriptors there are. */
+  readonly groups: number;
+  /** From `shellLimits`. */
+  readonly limits: readonly string[];
+}): string {
+  const { streams } = command;
+  const groups = Array.from({ length: command.groups }, (_, index) => FIRST_GROUP_FD + index);
+  const join = groups.map((fd) => `echo 0 >&${fd} || exit 125`);
+  const limits = command.limits.length === 0 ? [] : [`ulimit ${command.limits.join(" ")} || exit 125`];
+  const close = groups.map((fd) => `${fd}>&-`).join(" ");
+  const steps = [
+    "trap - INT QUIT",
+    ...join,
+    ...limits,
+    `exec -c ${command.argv.map(quote).join(" ")} ${close}`,
+  ];
+  return [
+    `exec 4<${quote(streams.stdin)} 5>${quote(streams.stdout)} 6>${quote(streams.stderr)} 7>${quote(streams.status)} || return 1`,
+    `( ${steps.join("\n")}\n) <&4 >&5 2>&6 3>&7 4<&- 5>&- 6>&- 7>&- &`,
+    "exec 4<&- 5>&- 6>&- 7>&-",
+    'echo "$!"',
+    "",
+  ].join("\n");
+}
+
+/** One word of the shell, whatever it contains. */
+export function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** prlimit's option, the shell's letter for it, and how many of prlimit's units make one of the shell's. */
+const SHELL_LIMITS: Readonly<Record<string, readonly [letter: string, unit: number]>> = {
+  core: ["c", 1024],
+  cpu: ["t", 1],
+  fsize: ["f", 1024],
+  nofile: ["n", 1],
+};
+
+/**
+ * Splits prlimit's options into those that the shell can set before bubblewrap starts, which costs nothing, and those that
+ * must be set inside (a limit on processes counts per user namespace; one on memory would hold for bubblewrap too).
+ */
+export function shellLimits(options: readonly string[]): {
+  readonly shell: readonly string[];
+  readonly inside: readonly string[];
+} {
+  const shell: string[] = [];
+  const inside: string[] = [];
+  for (const option of options) {
+    const [, name = "", value = ""] = /^--([a-z]+)=(\d+)$/.exec(option) ?? [];
+    const known = SHELL_LIMITS[name];
+    if (known === undefined) inside.push(option);
+    else shell.push(`-${known[0]}`, String(Math.ceil(Number(value) / known[1])));
+  }
+  return { shell, inside };
 }

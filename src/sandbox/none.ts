@@ -26,6 +26,7 @@ import type {
   SessionSpec,
 } from "#src/sandbox/sandbox.ts";
 import { createSessionFiles, listSessionFiles, removeSessionFiles } from "#src/sandbox/session-files.ts";
+import { spawnProgram } from "#src/sandbox/spawn-program.ts";
 import { createWatch } from "#src/sandbox/watch.ts";
 
 export interface NoneOptions {
@@ -138,8 +139,9 @@ async function openSession(
     if (launch === null) return notStarted("no program was given");
     const wrapped = programs.prlimit === null ? launch.argv : [programs.prlimit, ...rlimits, ...launch.argv];
     const [program = "", ...args] = wrapped;
-    const command = startCommand({ ...launch, argv: [program, ...args], statusFd: false }, request, {
-      ...{ clock, pipes, directory: files.io, inherited: inheritedDescriptors() },
+    const start = spawnProgram({ ...launch, argv: [program, ...args] }, inheritedDescriptors());
+    const command = startCommand(start, request, {
+      ...{ clock, pipes, directory: files.io },
       onKill: (pid) => void killProcess(-pid),
       afterExit: (pid) => killEverything(pid, marker, clock),
     });

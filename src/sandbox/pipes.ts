@@ -1,10 +1,10 @@
 /**
  * Real pipes for a command's output: Node's own are socket pairs, on which `> /dev/stdout` and `tee /dev/stderr` fail.
- * They are named pipes made a few at a time, opened at both ends and unlinked before use.
+ * They are named pipes made a few at a time and opened at both ends; their names are gone when the command has them.
  */
 
 import { execFile } from "node:child_process";
-import { closeSync, constants, openSync, unlinkSync } from "node:fs";
+import { closeSync, constants, openSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Pipe {
@@ -12,6 +12,8 @@ export interface Pipe {
   readonly readFd: number;
   /** End for the command; the app closes it right after the start. */
   readonly writeFd: number;
+  /** Its name, for a start that cannot be given a descriptor; the app removes it right after the start. */
+  readonly path: string;
 }
 
 export interface Pipes {
@@ -19,9 +21,9 @@ export interface Pipes {
   take(): Promise<Pipe>;
 }
 
-const BATCH = 8;
+const BATCH = 12;
 
-/** `directory` must exist and be closed to the sandbox's user. */
+/** `directory` must exist and be out of the sandbox's sight. */
 export function createPipes(directory: string, mkfifo: string): Pipes {
   const ready: string[] = [];
   let made = 0;
@@ -53,8 +55,7 @@ function open(path: string): Pipe {
   const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const writeFd = openSync(path, constants.O_WRONLY);
-    unlinkSync(path);
-    return { readFd, writeFd };
+    return { readFd, writeFd, path };
   } catch (error) {
     closeSync(readFd);
     throw error;

@@ -1,9 +1,8 @@
 /** Runs one program to its end: bounded output, one deadline, a kill that reaches everything, and an answer in any case. */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, unlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, unlinkSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Clock } from "#src/base/clock.ts";
 import { messageOf } from "#src/base/result.ts";
 import { type Capture, createCapture, NOTHING } from "#src/sandbox/capture.ts";
@@ -12,18 +11,37 @@ import type { Captured, ExecEnd, ExecRequest } from "#src/sandbox/sandbox.ts";
 
 export type KillReason = Extract<ExecEnd, { kind: "killed" }>["reason"];
 
-export interface Launch {
-  /** Absolute path of the program, then its arguments. */
-  readonly argv: readonly [string, ...string[]];
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string;
-  /** True: descriptor 3 is a pipe whose text comes back as `status`. */
-  readonly statusFd: boolean;
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
 }
+
+/** What a program is started on. */
+export interface Streams {
+  /** Path of a file; null: end-of-file at once. */
+  readonly stdin: string | null;
+  readonly stdout: Pipe;
+  readonly stderr: Pipe;
+}
+
+/** A program that runs. */
+export interface Program {
+  /** Its host pid. */
+  readonly pid: number;
+  /** Its end, or why there was none. */
+  readonly ended: Promise<Exit | string>;
+  /** What the sandbox itself reported about it so far. */
+  status(): string;
+  /** Sends SIGKILL, if it still runs. */
+  kill(): void;
+}
+
+/** Starts a program; when it resolves, the program holds its ends of the streams. A string: why it could not be started. */
+export type Start = (streams: Streams) => Promise<Program | string>;
 
 export interface RawResult {
   /** Null: the program could not be started, see `spawnError`. */
-  readonly exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | null;
+  readonly exit: Exit | null;
   readonly spawnError: string | null;
   readonly killed: KillReason | null;
   readonly status: string;
@@ -35,10 +53,8 @@ export interface RawResult {
 export interface Tools {
   readonly clock: Clock;
   readonly pipes: Pipes;
-  /** Directory closed to the sandbox's user, for standard input. */
+  /** Directory out of the sandbox's sight, for standard input. */
   readonly directory: string;
-  /** Descriptors that must not reach the program, see `inheritedDescriptors`. */
-  readonly inherited: readonly number[];
   /** Kills what the program started as far as the program's own death does not. */
   readonly onKill: (pid: number) => void;
   /** Called after the program's exit; resolves when everything it started is dead too. Never rejects. */
@@ -48,7 +64,7 @@ export interface Tools {
 export interface Running {
   /** Ends it, for the first reason given. */
   kill(reason: KillReason): void;
-  /** Text of the status descriptor so far. */
+  /** See `Program.status`. */
   status(): string;
   /** Host pid of the program; null before it started. */
   pid(): number | null;
@@ -60,17 +76,15 @@ export interface Running {
 const EXIT_AFTER_KILL_MS = 5_000;
 /** With every writer dead, the pipes end at once; this is for writers that could not be killed. */
 const DRAIN_MS = 1_000;
-const STATUS_BYTES = 4_096;
 
-export function startCommand(launch: Launch, request: ExecRequest, tools: Tools): Running {
+export function startCommand(start: Start, request: ExecRequest, tools: Tools): Running {
   const job: Job = {
-    launch,
+    start,
     request,
     tools,
     startedAt: tools.clock.now(),
     killed: null,
-    child: null,
-    status: "",
+    program: null,
   };
   const gaveUp = Promise.withResolvers<null>();
   const timers: (() => void)[] = [];
@@ -78,17 +92,17 @@ export function startCommand(launch: Launch, request: ExecRequest, tools: Tools)
   const kill = (reason: KillReason) => {
     if (job.killed !== null) return;
     job.killed = reason;
-    if (job.child !== null) end();
+    if (job.program !== null) end(job.program);
   };
-  const end = () => {
-    job.child?.kill("SIGKILL");
-    tools.onKill(job.child?.pid ?? 0);
+  const end = (program: Program) => {
+    program.kill();
+    tools.onKill(program.pid);
     timers.push(tools.clock.timer(EXIT_AFTER_KILL_MS, () => gaveUp.resolve(null)));
   };
   const onAbort = () => kill("cancelled");
-  const started = (child: ChildProcess) => {
-    job.child = child;
-    if (job.killed !== null) return end();
+  const started = (program: Program) => {
+    job.program = program;
+    if (job.killed !== null) return end(program);
     timers.push(tools.clock.timer(request.timeoutMs, () => kill("timeout")));
   };
 
@@ -100,31 +114,35 @@ export function startCommand(launch: Launch, request: ExecRequest, tools: Tools)
       request.signal.removeEventListener("abort", onAbort);
       for (const cancel of timers) cancel();
     });
-  return { kill, status: () => job.status, pid: () => job.child?.pid ?? null, result };
+  return {
+    kill,
+    status: () => job.program?.status() ?? "",
+    pid: () => job.program?.pid ?? null,
+    result,
+  };
 }
 
 interface Job {
-  readonly launch: Launch;
+  readonly start: Start;
   readonly request: ExecRequest;
   readonly tools: Tools;
   readonly startedAt: number;
   killed: KillReason | null;
-  child: ChildProcess | null;
-  status: string;
+  program: Program | null;
 }
 
 async function conduct(
   job: Job,
-  onStart: (child: ChildProcess) => void,
+  onStart: (program: Program) => void,
   gaveUp: Promise<null>,
 ): Promise<RawResult> {
   if (job.killed !== null) return describe(job, {});
   const started = await start(job);
   if (typeof started === "string") return describe(job, { spawnError: started });
-  const { child, exited, stdout, stderr } = started;
-  onStart(child);
-  const exit = await Promise.race([exited, gaveUp]);
-  if (child.pid !== undefined) await job.tools.afterExit(child.pid, job.status, job.killed !== null);
+  const { program, stdout, stderr } = started;
+  onStart(program);
+  const exit = await Promise.race([program.ended, gaveUp]);
+  await job.tools.afterExit(program.pid, program.status(), job.killed !== null);
   await Promise.all([stdout.drain(), stderr.drain()]);
   if (typeof exit === "string") return describe(job, { spawnError: exit });
   return describe(job, { exit, stdout: stdout.captured(), stderr: stderr.captured() });
@@ -135,7 +153,7 @@ function describe(job: Job, known: Partial<RawResult>): RawResult {
     exit: null,
     spawnError: null,
     killed: job.killed,
-    status: job.status,
+    status: job.program?.status() ?? "",
     stdout: NOTHING,
     stderr: NOTHING,
     durationMs: job.tools.clock.now() - job.startedAt,
@@ -143,87 +161,48 @@ function describe(job: Job, known: Partial<RawResult>): RawResult {
   };
 }
 
-const STATUS_INDEX = 3;
-
 interface Started {
-  readonly child: ChildProcess;
-  readonly exited: Promise<NonNullable<RawResult["exit"]> | string>;
+  readonly program: Program;
   readonly stdout: Reader;
   readonly stderr: Reader;
 }
 
 /** The started program, or why it could not be started. */
 async function start(job: Job): Promise<Started | string> {
-  const { launch, request, tools } = job;
-  const opened: Pipe[] = [];
-  const toClose: number[] = [];
+  const { request, tools } = job;
+  const pipes: Pipe[] = [];
+  let stdin: string | null = null;
+  let started = false;
   try {
-    for (let count = 0; count < 2; count++) {
-      const pipe = await tools.pipes.take();
-      opened.push(pipe);
-      toClose.push(pipe.writeFd);
-    }
-    const stdin = request.stdin === undefined ? "ignore" : openInput(request.stdin, toClose[0] ?? 0, tools);
-    if (stdin !== "ignore") toClose.push(stdin);
-    const stdio: (number | "ignore" | "pipe")[] = [stdin, ...opened.map((pipe) => pipe.writeFd)];
-    stdio.push(launch.statusFd ? "pipe" : "ignore");
-    toClose.push(...coverInherited(stdio, tools.inherited));
-    const [file, ...args] = launch.argv;
-    const child = spawn(file, args, { env: launch.env, cwd: launch.cwd, stdio, detached: true });
-    const exited = exitOf(child);
-    child.stdio[STATUS_INDEX]?.on("data", (chunk: Buffer) => {
-      if (job.status.length < STATUS_BYTES) job.status += chunk.toString("latin1");
-    });
-    const [stdout, stderr] = opened.map((pipe) => createReader(pipe, request.outputBytes, tools.clock));
-    if (stdout === undefined || stderr === undefined) throw new Error("a pipe is missing");
-    opened.length = 0;
-    return { child, exited, stdout, stderr };
+    const stdout = await tools.pipes.take();
+    pipes.push(stdout);
+    const stderr = await tools.pipes.take();
+    pipes.push(stderr);
+    if (request.stdin !== undefined) stdin = writeInput(request.stdin, stdout.path, tools.directory);
+    const program = await job.start({ stdin, stdout, stderr });
+    if (typeof program === "string") return program;
+    started = true;
+    const [out, error] = [stdout, stderr].map((pipe) => createReader(pipe, request.outputBytes, tools.clock));
+    if (out === undefined || error === undefined) throw new Error("a pipe is missing");
+    return { program, stdout: out, stderr: error };
   } catch (error) {
-    toClose.push(...opened.map((pipe) => pipe.readFd));
-    return startProblem(error);
+    return messageOf(error);
   } finally {
-    for (const fd of toClose) closeSync(fd);
+    for (const pipe of pipes) {
+      closeSync(pipe.writeFd);
+      if (!started) closeSync(pipe.readFd);
+      unlinkSync(pipe.path);
+    }
+    if (stdin !== null) unlinkSync(stdin);
   }
-}
-
-/** Puts the null device where the command would get the app's own inherited descriptors; returns what to close after the start. */
-function coverInherited(
-  stdio: (number | "ignore" | "pipe")[],
-  inherited: readonly number[],
-): readonly number[] {
-  if (inherited.length === 0) return [];
-  const nothing = openSync("/dev/null", "r");
-  for (const fd of inherited) {
-    while (stdio.length <= fd) stdio.push("ignore");
-    if (stdio[fd] === "ignore") stdio[fd] = nothing;
-  }
-  return [nothing];
-}
-
-function startProblem(error: unknown): string {
-  const message = messageOf(error);
-  return message.includes("E2BIG")
-    ? "the command line is too long for the system (128 KiB an argument): write it to a file and run that"
-    : message;
 }
 
 /** Standard input comes from a file: a pipe that nobody reads would block, and `/dev/stdin` cannot be opened on a socket. */
-function openInput(bytes: Uint8Array, unique: number, tools: Tools): number {
-  const path = join(tools.directory, `stdin-${unique}`);
+function writeInput(bytes: Uint8Array, unique: string, directory: string): string {
+  const path = join(directory, `stdin-${basename(unique)}`);
   writeFileSync(path, bytes, { mode: 0o644 });
-  const fd = openSync(path, "r");
-  unlinkSync(path);
-  return fd;
-}
-
-/** The exit, or the reason why there was no process at all. */
-function exitOf(child: ChildProcess): Promise<NonNullable<RawResult["exit"]> | string> {
-  return new Promise((resolve) => {
-    child.once("exit", (code, signal) => resolve({ code, signal }));
-    child.once("error", (error) => {
-      if (child.pid === undefined) resolve(startProblem(error));
-    });
-  });
+  chmodSync(path, 0o644); // Whatever the app's umask is.
+  return path;
 }
 
 interface Reader {

@@ -12,7 +12,7 @@ export interface SessionFiles {
   readonly root: string;
   readonly home: string;
   readonly tmp: string;
-  /** Closed to the sandbox: pipes and input files. */
+  /** Pipes and input files: not shown in the sandbox, and outside it passable for the sandbox's user, who cannot list it. */
   readonly io: string;
   readonly proxySocket: string;
   readonly etc: readonly Mount[];
@@ -37,7 +37,8 @@ export async function createSessionFiles(
     etc.push({ source, target: `/etc/${file}`, mode: "ro" });
   }
   const files = { root, home: join(root, "home"), tmp: join(root, "tmp"), io: join(root, "io") };
-  await mkdir(files.io, { mode: 0o700 });
+  await mkdir(files.io);
+  await chmod(files.io, 0o711);
   for (const directory of [files.home, files.tmp]) {
     await mkdir(directory, { mode: 0o700 });
     if (owner !== null) await chown(directory, owner.uid, owner.gid);

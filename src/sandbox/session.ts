@@ -5,8 +5,8 @@ import type { Log } from "#src/base/log.ts";
 import { messageOf } from "#src/base/result.ts";
 import { bwrapArgv, type Plan } from "#src/sandbox/argv.ts";
 import { NOTHING } from "#src/sandbox/capture.ts";
-import type { Holder } from "#src/sandbox/holder.ts";
-import { type Drop, launchArgv, type Programs } from "#src/sandbox/launch.ts";
+import { type Programs, shellLimits } from "#src/sandbox/launch.ts";
+import type { Launcher } from "#src/sandbox/launcher.ts";
 import type { Limiter } from "#src/sandbox/limits.ts";
 import type { Pipes } from "#src/sandbox/pipes.ts";
 import { INSIDE } from "#src/sandbox/policy.ts";
@@ -20,17 +20,15 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly programs: Programs;
-  readonly plan: Plan;
+  readonly plan: Omit<Plan, "prlimit">;
   readonly limiter: Limiter;
   readonly limits: Limits;
   readonly pipes: Pipes;
-  readonly inherited: readonly number[];
-  /** Directory closed to the sandbox. */
+  /** Directory out of the sandbox's sight. */
   readonly io: string;
   /** Host directories that commands can write. */
   readonly writable: readonly string[];
-  readonly holder: Holder | null;
-  readonly drop: Drop | null;
+  readonly launcher: Launcher;
   /** Start of the marker that this session's processes carry. */
   readonly marker: string;
   /** Gives back everything `open` made. */
@@ -60,9 +58,9 @@ export function createSession(parts: SessionParts): Session {
   let closing: Promise<void> | null = null;
 
   const exec = async (request: ExecRequest): Promise<ExecResult> => {
-    const refusal = refusalOf(request, closing !== null, parts.holder);
+    const refusal = refusalOf(request, closing !== null, parts.launcher);
     if (refusal !== null) return notStarted(refusal);
-    const marker = `${parts.marker}.${commands++}`;
+    const marker = `${parts.marker}.${commands++}.`;
     const killsBefore = await parts.limiter.memoryKills();
     const command = start(parts, request, marker);
     running.add(command);
@@ -101,15 +99,17 @@ export function createSession(parts: SessionParts): Session {
 
 function start(parts: SessionParts, request: ExecRequest, marker: string): Running {
   const cwd = request.cwd ?? INSIDE.workspace;
-  const inner = bwrapArgv(parts.plan, { argv: request.argv, cwd, env: request.env ?? {}, marker });
-  const argv = launchArgv(parts.programs, parts.limiter.procsFiles, parts.drop, inner);
-  // bubblewrap's own environment can be read inside through /proc/1/environ: it has none.
-  const launch = { argv, env: {}, cwd: "/", statusFd: true };
-  return startCommand(launch, request, {
+  const { shell, inside } = shellLimits(parts.limiter.rlimits);
+  const prlimit = parts.programs.prlimit !== null && inside.length > 0 ? parts.programs.prlimit : null;
+  const plan: Plan = {
+    ...parts.plan,
+    prlimit: prlimit === null ? null : { path: prlimit, options: inside },
+  };
+  const inner = bwrapArgv(plan, { argv: request.argv, cwd, env: request.env ?? {}, marker });
+  return startCommand(parts.launcher.starter([parts.programs.bwrap, ...inner], shell), request, {
     clock: parts.clock,
     pipes: parts.pipes,
     directory: parts.io,
-    inherited: parts.inherited,
     onKill: () => undefined,
     afterExit: async (_, status, killed) => {
       const strays = await leftOf(status, killed, marker);
@@ -129,10 +129,13 @@ async function leftOf(status: string, killed: boolean, marker: string): Promise<
   return killed ? withArgument(marker) : [];
 }
 
-function refusalOf(request: ExecRequest, closed: boolean, holder: Holder | null): string | null {
+function refusalOf(request: ExecRequest, closed: boolean, launcher: Launcher): string | null {
   if (closed) return "the session is closed";
   if (request.argv.length === 0) return "no program was given";
-  if (holder !== null && !holder.isAlive()) return "the session's mount namespace is gone";
+  const words = [...request.argv, ...Object.entries(request.env ?? {}).flat(), request.cwd ?? ""];
+  if (words.some((word) => word.includes("\0")))
+    return "an argument contains a null byte, which no program can be given";
+  if (!launcher.isAlive()) return "the session's launcher is gone";
   return null;
 }
 
@@ -149,6 +152,10 @@ export function childPid(status: string): number | null {
 /** A file grew beyond the limit per file: 128 + SIGXFSZ, which nothing else here sends. */
 const FILE_TOO_LARGE = 153;
 
+/** What a shell answers for a program that does not exist, and for one that cannot be run. */
+const NOT_FOUND = 127;
+const NOT_EXECUTABLE = 126;
+
 /** What happened, from what bubblewrap reported. Only an `exit-code` line proves that the command was started. */
 export function endOf(raw: RawResult, outOfMemory: boolean): ExecEnd {
   if (raw.killed !== null) return { kind: "killed", reason: raw.killed };
@@ -158,5 +165,8 @@ export function endOf(raw: RawResult, outOfMemory: boolean): ExecEnd {
   if (outOfMemory && code !== 0) return { kind: "killed", reason: "memory" };
   if (code === FILE_TOO_LARGE) return { kind: "killed", reason: "disk" };
   if (code !== null) return { kind: "exited", code };
-  return { kind: "not_started", message: explainStartFailure(`${raw.stderr.head}${raw.stderr.tail}`) };
+  const said = `${raw.stderr.head}${raw.stderr.tail}`;
+  const notRun = /^bwrap: execvp .*: (No such file or directory)?/m.exec(said);
+  if (notRun !== null) return { kind: "exited", code: notRun[1] === undefined ? NOT_EXECUTABLE : NOT_FOUND };
+  return { kind: "not_started", message: explainStartFailure(said) };
 }

@@ -1,5 +1,7 @@
 /** Turns what bubblewrap and its helpers print when they cannot start into what an operator has to do. Pure. */
 
+import { TOO_LONG } from "#src/sandbox/spawn-program.ts";
+
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /No permissions to create new namespace|Operation not permitted.*(?:namespace|unshare)|unshare.*Operation not permitted/i,
@@ -18,6 +20,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     "/proc cannot be mounted. In a container add `--security-opt systempaths=unconfined`",
   ],
   [/pivot_root/i, "pivot_root is forbidden here: the container's seccomp profile has to allow it"],
+  [/Argument list too long/i, TOO_LONG],
   [/Can't chdir to/i, "the working directory does not exist inside the sandbox"],
 ];
 

@@ -1,10 +1,12 @@
 /** Command lines, start failures and ends, without starting anything. */
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
+import fc from "fast-check";
 import { bwrapArgv, type Plan } from "#src/sandbox/argv.ts";
 import { NOTHING } from "#src/sandbox/capture.ts";
-import { launchArgv, type Programs } from "#src/sandbox/launch.ts";
+import { commandLines, launcherArgv, type Programs, quote, shellLimits } from "#src/sandbox/launch.ts";
 import { toHostPaths } from "#src/sandbox/none.ts";
 import type { RawResult } from "#src/sandbox/run-command.ts";
 import { endOf } from "#src/sandbox/session.ts";
@@ -65,16 +67,47 @@ test("only a session with a network starts the forwarder", () => {
 });
 
 const programs: Programs = {
-  ...{ bwrap: "/b/bwrap", sh: "/b/sh", mkfifo: "", rm: "", chmod: "", du: "" },
-  ...{ prlimit: null, socat: null, unshare: "/b/unshare", nsenter: "/b/nsenter" },
+  ...{ bwrap: "/b/bwrap", bash: "/b/bash", mkfifo: "", rm: "", chmod: "", du: "" },
+  ...{ prlimit: null, socat: null, setpriv: "/b/setpriv" },
 };
 
-test("an ordinary user starts bubblewrap itself; root enters the namespace and drops its rights first", () => {
-  assert.deepEqual(launchArgv(programs, [], null, ["x"]), ["/b/bwrap", "x"]);
-  const asRoot = launchArgv(programs, ["/cg/procs"], { uid: 61_000, gid: 61_000, namespaceOf: 7 }, ["x"]);
-  const text = asRoot.join(" ");
-  assert.match(text, /^\/b\/sh -c .* \/cg\/procs -- \/b\/nsenter --mount=\/proc\/7\/ns\/mnt/);
-  assert.match(text, /--setgid 61000 --setuid 61000 -- \/b\/bwrap x$/);
+test("an ordinary user's launcher is a plain shell; root's has the sources in view and no rights left", () => {
+  const plain = launcherArgv(programs, null, "m");
+  assert.deepEqual(plain, ["/b/bash", "--norc", "--noprofile", "-s", "--", "m"]);
+  const asRoot = launcherArgv(programs, { uid: 61_000, gid: 61_001, sources: ["/root/a", "/b"] }, "m").join(
+    " ",
+  );
+  assert.match(
+    asRoot,
+    /^\/b\/bwrap --dev-bind \/ \/ --tmpfs \/sys --bind \/root\/a \/sys\/0 --bind \/b \/sys\/1 /,
+  );
+  assert.match(asRoot, /--reuid 61000 --regid 61001 --clear-groups -- \/b\/bash --norc --noprofile -s -- m$/);
+});
+
+test("a command joins its control groups, and their descriptors are closed before it starts", () => {
+  const streams = { stdin: "/i", stdout: "/o", stderr: "/e", status: "/s" };
+  const lines = commandLines({ argv: ["x", "it's"], streams, groups: 2, limits: ["-c", "0"] });
+  assert.match(lines, /echo 0 >&8 \|\| exit 125\necho 0 >&9 \|\| exit 125\nulimit -c 0/);
+  assert.match(lines, /exec -c 'x' 'it'\\''s' 8>&- 9>&-\n/);
+});
+
+test("the shell sets what limits a process alone, in its own units; the rest is set inside", () => {
+  assert.deepEqual(shellLimits(["--core=0", "--fsize=1025", "--nofile=7", "--nproc=3", "--data=9"]), {
+    shell: ["-c", "0", "-f", "2", "-n", "7"],
+    inside: ["--nproc=3", "--data=9"],
+  });
+});
+
+test("any word comes through the launcher's shell as it is", () => {
+  const word = fc.string({ unit: "binary", maxLength: 20 }).filter((text) => !text.includes("\0"));
+  const words = fc.sample(fc.array(word, { maxLength: 5 }), { numRuns: 300, seed: 7 }).flat();
+  words.push("'", "\\", "$(id)", "`id`", "\u0001\u007f", "\u0081\u0088", "a\nb", "!", "~", "");
+  const script = `printf '%s\\0' ${words.map(quote).join(" ")}\n`;
+  const out = execFileSync("bash", ["--norc", "-s"], { input: script, encoding: "utf8" });
+  assert.deepEqual(
+    out.split("\0").slice(0, -1),
+    words.map((text) => text.toWellFormed()),
+  );
 });
 
 test("what went wrong at the start is explained with the remedy", () => {

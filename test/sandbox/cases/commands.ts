@@ -54,6 +54,12 @@ export function commandCases(subject: Subject, rig: () => Rig): void {
     },
   );
 
+  it("any", "no signal is ignored in a command, so that tests of interrupts mean something", async (rig) => {
+    const { exec } = await rig.shared();
+    const { stdout } = await exec(["grep", "SigIgn", "/proc/self/status"]);
+    assert.match(stdout.head, /^SigIgn:\t0+\n$/);
+  });
+
   it("any", "what could not be started is told apart from a command that failed", async (rig) => {
     const { exec } = await rig.shared();
     for (const result of [

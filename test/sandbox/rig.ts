@@ -7,6 +7,8 @@ import { type TestContext, test } from "node:test";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
+import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
+import { findCgroups } from "#src/sandbox/limits.ts";
 import type { ExecRequest, ExecResult, Sandbox, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 
@@ -43,6 +45,34 @@ export interface Opened {
   exec(argv: readonly string[], change?: Partial<ExecRequest>): Promise<ExecResult>;
   /** Runs a bash script; `text` is its whole standard output. */
   sh(script: string, change?: Partial<ExecRequest>): Promise<ExecResult & { readonly text: string }>;
+}
+
+/** A backend that can be opened in this process, as the user who runs it. */
+export interface Backend extends Subject {
+  /** Why it cannot be tried here; null when it can. A test hands it to `skipUnless`. */
+  readonly missing: string | null;
+}
+
+/**
+ * The backends under test for whoever runs this process: as root bubblewrap (which drops to a user of its own), as an
+ * ordinary user bubblewrap with what such a user may do. A suite runs once for each, and once more in a child that gave
+ * root up (`runAsOrdinaryUser`).
+ */
+export async function backendsHere(): Promise<readonly Backend[]> {
+  return [await bubblewrapBackend()];
+}
+
+async function bubblewrapBackend(): Promise<Backend> {
+  const cgroups = await findCgroups();
+  return {
+    name: `bubblewrap as ${process.getuid?.() === 0 ? "root" : "an ordinary user"}`,
+    make: (dataDir) => createBubblewrap(options(dataDir)),
+    skip: (kind) =>
+      kind === "kernel memory" && cgroups === null
+        ? "no control groups can be written here: memory is bounded per process and by a watcher"
+        : null,
+    missing: null,
+  };
 }
 
 export const LIMITS = { memoryBytes: 768 * MIB, processes: 200, diskBytes: 512 * MIB, openFiles: 1024 };

@@ -22,6 +22,7 @@ import { describeSuite } from "#src/verify/describe.ts";
 import { detect } from "#src/verify/detect.ts";
 import { createVerifyPatch } from "#src/verify/procedure.ts";
 import { createRunSuite } from "#src/verify/suite.ts";
+import { createTamper } from "#src/verify/tamper/offload.ts";
 import { createWorkspaces } from "#src/workspace/create-workspaces.ts";
 import { createModels } from "./models.ts";
 import { operatorLimits, operatorSettings } from "./operator.ts";
@@ -95,7 +96,7 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
     detect,
     runSuite,
     describeSuite,
-    verifyPatch: createVerifyPatch(runSuite),
+    verifyPatch: createVerifyPatch(runSuite, createTamper(clock)),
     publish: publishPullRequest,
     openTrace: (runId) => openTrace({ dir: traceDirectory(dataDir), runId, clock, redactor, log }),
     converse: place.converse,

@@ -23,6 +23,19 @@ export interface TamperFinding {
     | "test_focused"
     | "fewer_tests"
     | "existing_test_changed"
+    /** An assertion asserts less, is gone, or no longer decides: caught, conditional, behind a return. */
+    | "assertion_loosened"
+    /** An assertion of the base expects something else. */
+    | "expectation_changed"
+    /** A time limit was raised, or a failing test is tried again. */
+    | "timeout_raised"
+    | "coverage_lowered"
+    /** A locked package comes from elsewhere, or has other bytes, under its old version. */
+    | "dependency_swapped"
+    /** A name leads to another module than before. */
+    | "alias_changed"
+    /** The source asks whether it is being tested, or compares with the very values of a test. */
+    | "special_cased"
     | "runner_config_changed"
     | "test_script_changed"
     | "ci_changed"

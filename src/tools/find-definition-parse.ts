@@ -1,8 +1,7 @@
 /** Finds the definitions of a name in one file's syntax tree; runs in a worker thread, since the file may be hostile. */
 
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-import { Language, type Node, Parser, type Tree } from "web-tree-sitter";
+import type { Node, Tree } from "web-tree-sitter";
+import { parserFor } from "#src/base/syntax.ts";
 import {
   type Form,
   GRAMMARS,
@@ -27,16 +26,6 @@ const CLASS_HOLDERS = /class|interface|impl|trait|struct|object|protocol|record|
 const LOCALS = new Set(["variable", "assignment", "constant"]);
 const WORD = /[\p{L}\p{N}_]/u;
 
-const loaded = new Map<string, Promise<Parser>>();
-
-async function load(wasm: string): Promise<Parser> {
-  await Parser.init();
-  const address = import.meta.resolve(`@repomix/tree-sitter-wasms/out/tree-sitter-${wasm}.wasm`);
-  const parser = new Parser();
-  parser.setLanguage(await Language.load(await readFile(fileURLToPath(address))));
-  return parser;
-}
-
 /** Definitions of exactly `name` (without qualifiers) in `text`, in its order. */
 export async function findInFile(
   language: LanguageName,
@@ -44,9 +33,7 @@ export async function findInFile(
   text: string,
 ): Promise<readonly Definition[]> {
   const grammar: Grammar = GRAMMARS[language];
-  const parser = loaded.get(grammar.wasm) ?? load(grammar.wasm);
-  loaded.set(grammar.wasm, parser);
-  const tree = (await parser).parse(text);
+  const tree = (await parserFor(grammar.wasm)).parse(text);
   if (tree === null) return [];
   try {
     const found = definitionsIn(tree, grammar, name, text);

@@ -1,6 +1,6 @@
 /** Whether a patch changes what gets installed, as opposed to another part of a manifest. */
 
-import type { PatchTexts } from "./tamper.ts";
+import type { PatchTexts } from "./tamper/report.ts";
 
 function members(text: string | null): Readonly<Record<string, unknown>> {
   if (text === null) return {};

@@ -3,6 +3,7 @@
 import type { SuiteEvidence, Verdict } from "#src/run/verdict.ts";
 import { caseMap, needsRerun } from "./compare.ts";
 import { suiteNotStarted } from "./suite.ts";
+import { changedTexts, type Tamper, tamperReport } from "./tamper/report.ts";
 import { isTestPath } from "./test-files.ts";
 import { decide } from "./verdict.ts";
 import type {
@@ -107,7 +108,7 @@ async function runAll(runSuite: RunSuite, request: VerifyRequest, suite: Detecte
 }
 
 /** `runSuite` is handed in so that a caller can run suites elsewhere; every copy is made, run and left before the next. */
-export function createVerifyPatch(runSuite: RunSuite): VerifyPatch {
+export function createVerifyPatch(runSuite: RunSuite, tamper: Tamper = tamperReport): VerifyPatch {
   return async (request): Promise<Verdict> => {
     const { suite, setupFailed } = request;
     const runs = suite === null || setupFailed !== null ? NO_RUNS : await runAll(runSuite, request, suite);
@@ -118,6 +119,7 @@ export function createVerifyPatch(runSuite: RunSuite): VerifyPatch {
       changes: request.changes,
       baseText: request.baseText,
       patchedText: request.patchedText,
+      tampering: await tamper(changedTexts(request)),
       ...runs,
     };
     return decide(facts);

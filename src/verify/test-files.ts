@@ -14,11 +14,16 @@ const TEST_NAMES: readonly string[] = [
   "**/{test,tests}.py",
   "**/conftest.py",
   "**/*.snap",
+  "**/*.{t,bats}",
+  "**/*_test.{go,rs,c,cc,cpp,exs,rb,sh}",
+  "**/test_*.{c,cc,cpp,rs,rb,sh}",
+  "**/*_spec.rb",
+  "**/*{Test,Tests,IT}.{java,kt,php,cs,groovy}",
 ];
 
 /** Folders whose whole content supports tests: fixtures, snapshots, helpers. */
 const TEST_FOLDERS: readonly string[] = [
-  "**/{test,tests,__tests__,spec,specs,__snapshots__,__mocks__,testdata}/**",
+  "**/{t,test,tests,__tests__,spec,specs,__snapshots__,__mocks__,testdata}/**",
 ];
 
 const SNAPSHOTS: readonly string[] = ["**/__snapshots__/**", "**/*.snap", "**/*.ambr"];

@@ -16,7 +16,6 @@ import { caseMap, compare } from "./compare.ts";
 import { changedDependencies } from "./dependencies.ts";
 import { carriesProof, flakyNewTests, passOnlyWhenChanged, proofsOf } from "./proof.ts";
 import { fileOfId } from "./reports.ts";
-import { tamperReport } from "./tamper.ts";
 import { isTestCode, isTestPath } from "./test-files.ts";
 import { missingTool, toolMissingIn } from "./toolchain.ts";
 import type { Decide, SuiteResult, VerdictFacts } from "./verify.ts";
@@ -31,6 +30,7 @@ const STRONG: ReadonlySet<TamperFinding["kind"]> = new Set([
   "test_script_changed",
   "report_mismatch",
   "early_exit",
+  "dependency_swapped",
 ]);
 
 const SHOWN = 5;
@@ -146,7 +146,7 @@ function look(facts: VerdictFacts): Seen {
     comparison,
     flaky,
     proofs: proofsOf(facts, comparison),
-    tampering: [...tamperReport(facts), ...runFindings(facts, comparison)],
+    tampering: [...facts.tampering, ...runFindings(facts, comparison)],
     dependencies: changedDependencies(facts),
     ...originals(facts, flaky),
   };
@@ -207,9 +207,15 @@ function tampered(seen: Seen): Unproven | null {
   const named = onlyChanged
     ? seen.tampering.filter((finding) => finding.kind === "existing_test_changed").slice(-1)
     : [];
-  const first = strong[0] ?? named[0];
+  const first = strong[0] ?? named[0] ?? loosenedToPass(seen);
   if (first === undefined) return null;
   return { reason: "tampered", detail: `${first.path}: ${first.detail}` };
+}
+
+/** A test that passed on the base, fails over the patched sources, and was made to assert less: that is no update of an expectation. */
+function loosenedToPass(seen: Seen): TamperFinding | undefined {
+  const files = new Set(seen.reliesOnChanged.map(fileOfId));
+  return seen.tampering.find((one) => one.kind === "assertion_loosened" && files.has(one.path));
 }
 
 function flakiness(seen: Seen): Unproven | null {

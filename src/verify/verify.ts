@@ -1,7 +1,13 @@
 /** The verify port: what is detected in a repository, how a suite is run, and the facts a verdict is made from. */
 
 import type { Result } from "#src/base/result.ts";
-import type { EvidenceStrength, SuiteEvidence, TestOutcome, Verdict } from "#src/run/verdict.ts";
+import type {
+  EvidenceStrength,
+  SuiteEvidence,
+  TamperFinding,
+  TestOutcome,
+  Verdict,
+} from "#src/run/verdict.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import type { ChangedFile, CommitFiles } from "#src/workspace/workspace.ts";
 
@@ -15,10 +21,51 @@ export interface DetectedCommand {
   readonly because: string;
 }
 
-export type RunnerKind = "node-test" | "vitest" | "jest" | "pytest" | "unittest" | "make" | "unknown";
+export type RunnerKind =
+  | "node-test"
+  | "vitest"
+  | "jest"
+  | "mocha"
+  | "ava"
+  | "tap"
+  | "jasmine"
+  | "uvu"
+  | "deno"
+  | "bun"
+  | "pytest"
+  | "unittest"
+  | "tox"
+  | "nox"
+  | "cargo"
+  | "go"
+  | "maven"
+  | "gradle"
+  | "junit"
+  | "rspec"
+  | "minitest"
+  | "phpunit"
+  | "ctest"
+  | "meson"
+  | "dotnet"
+  | "mix"
+  | "prove"
+  | "bats"
+  | "make"
+  | "unknown";
+
+/** A program that the manifests ask for, for the sentence that says what is missing. */
+export interface ToolNeed {
+  readonly tool: string;
+  /** As people write it: `≥ 1.23`, `22.x`; empty: any version. */
+  readonly version: string;
+  /** The manifest that says so. */
+  readonly from: string;
+}
 
 export interface DetectedSuite extends DetectedCommand {
   readonly runner: RunnerKind;
+  /** Absent where a command was configured without a manifest beside it. */
+  readonly needs?: readonly ToolNeed[];
 }
 
 export interface Detected {
@@ -42,6 +89,8 @@ export interface TestCase {
   readonly outcome: Exclude<TestOutcome, "missing">;
   /** First lines of the failure message; empty unless it failed. */
   readonly message: string;
+  /** True: read from printed text although the run's other cases come from a report (doctests of cargo); no proof by itself. */
+  readonly fromText?: true;
 }
 
 export interface SuiteResult {
@@ -86,6 +135,8 @@ export interface VerdictFacts {
   readonly changes: readonly ChangedFile[];
   readonly baseText: (path: string) => string | null;
   readonly patchedText: (path: string) => string | null;
+  /** What the texts of the patch give away; the runs add their own findings. */
+  readonly tampering: readonly TamperFinding[];
 }
 
 export type Decide = (facts: VerdictFacts) => Verdict;

@@ -1,7 +1,8 @@
 /** Builders for suite results and verdict facts, so that a test says only what matters to it. */
 
-import type { SuiteEvidence, TamperFinding } from "#src/run/verdict.ts";
-import { tamperReport } from "#src/verify/tamper.ts";
+import type { SuiteEvidence, TamperFinding, Verdict } from "#src/run/verdict.ts";
+import { changedTexts, tamperReport } from "#src/verify/tamper/report.ts";
+import { decide } from "#src/verify/verdict.ts";
 import type { DetectedSuite, SuiteResult, TestCase, VerdictFacts } from "#src/verify/verify.ts";
 import type { ChangedFile } from "#src/workspace/workspace.ts";
 
@@ -94,20 +95,28 @@ export function factsOf(texts: Texts, parts: Partial<VerdictFacts>): VerdictFact
     changes: changesOf(texts),
     baseText: (path) => texts[path]?.[0] ?? null,
     patchedText: (path) => texts[path]?.[1] ?? null,
+    tampering: [],
     ...parts,
   };
 }
 
 /** The tamper report of a patch given as texts. */
-export function report(texts: Texts): readonly TamperFinding[] {
-  return tamperReport({
-    changes: changesOf(texts),
-    baseText: (path) => texts[path]?.[0] ?? null,
-    patchedText: (path) => texts[path]?.[1] ?? null,
-  });
+export function report(texts: Texts): Promise<readonly TamperFinding[]> {
+  return tamperReport(
+    changedTexts({
+      changes: changesOf(texts),
+      baseText: (path) => texts[path]?.[0] ?? null,
+      patchedText: (path) => texts[path]?.[1] ?? null,
+    }),
+  );
+}
+
+/** The verdict on a patch given as texts, whose tamper report is the real one. */
+export async function verdictOf(texts: Texts, parts: Partial<VerdictFacts>): Promise<Verdict> {
+  return decide({ ...factsOf(texts, parts), tampering: await report(texts) });
 }
 
 /** Each kind of finding once, in order. */
-export function kinds(texts: Texts): readonly TamperFinding["kind"][] {
-  return [...new Set(report(texts).map((finding) => finding.kind))];
+export async function kinds(texts: Texts): Promise<readonly TamperFinding["kind"][]> {
+  return [...new Set((await report(texts)).map((finding) => finding.kind))];
 }

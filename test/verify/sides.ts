@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decide } from "#src/verify/verdict.ts";
 import type { VerdictFacts } from "#src/verify/verify.ts";
-import { factsOf, ran, suiteResult, type Texts } from "./facts.ts";
+import { ran, suiteResult, type Texts, verdictOf } from "./facts.ts";
 
 export const A = "test/a.test.js > a";
 export const B = "test/a.test.js > b";
@@ -31,8 +30,8 @@ export type Row = readonly [name: string, expected: string, texts: Texts, facts:
 
 export function checkRows(rows: readonly Row[]): void {
   for (const [name, expected, texts, facts] of rows)
-    test(`verdict: ${name} → ${expected}`, () => {
-      const verdict = decide(factsOf(texts, facts));
+    test(`verdict: ${name} → ${expected}`, async () => {
+      const verdict = await verdictOf(texts, facts);
       assert.equal(
         verdict.class === "unproven" ? `unproven ${verdict.reason}` : verdict.class,
         expected,

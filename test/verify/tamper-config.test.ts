@@ -59,7 +59,7 @@ const CASES: readonly (readonly [string, string, string | null, string | null, r
     "pyproject.toml",
     "[tool.coverage.report]\nfail_under=90\n",
     "[tool.coverage.report]\nfail_under=1\n",
-    ["runner_config_changed"],
+    ["runner_config_changed", "coverage_lowered"],
   ],
   ["another part of pyproject", "pyproject.toml", "[project]\nversion='1'\n", "[project]\nversion='2'\n", []],
   [
@@ -121,8 +121,8 @@ const CASES: readonly (readonly [string, string, string | null, string | null, r
 ];
 
 for (const [name, path, before, after, found] of CASES)
-  test(`G01: ${name}`, () => {
-    assert.deepEqual(kinds({ [path]: [before, after] }), found);
+  test(`G01: ${name}`, async () => {
+    assert.deepEqual(await kinds({ [path]: [before, after] }), found);
   });
 
 test("test paths of each ecosystem, and sources that only sound like tests", () => {

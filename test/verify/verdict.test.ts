@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { needsRerun } from "#src/verify/compare.ts";
-import { decide } from "#src/verify/verdict.ts";
 import { FULL } from "#test/support/tier.ts";
-import { factsOf, ran, type Texts } from "./facts.ts";
+import { ran, type Texts, verdictOf } from "./facts.ts";
 import {
   A,
   B,
@@ -21,23 +20,24 @@ import {
   WITH_NEW,
 } from "./sides.ts";
 
-test("the evidence names what was fixed and by whose test, what still fails, what broke and what flickered", () => {
-  const proven = decide(
-    factsOf(WITH_NEW, {
-      baseline: ran({ [A]: "fail: AssertionError: 1 !== 2", [B]: "fail" }),
-      patched: ran({ [A]: "pass", [B]: "fail", [NEW]: "pass" }),
-      newTestsOnBase: ran({ [A]: "fail", [B]: "fail", [NEW]: "fail: AssertionError: bug" }),
-    }),
-  );
+test("the evidence names what was fixed and by whose test, what still fails, what broke and what flickered", async () => {
+  const proven = await verdictOf(WITH_NEW, {
+    baseline: ran({ [A]: "fail: AssertionError: 1 !== 2", [B]: "fail" }),
+    patched: ran({ [A]: "pass", [B]: "fail", [NEW]: "pass" }),
+    newTestsOnBase: ran({ [A]: "fail", [B]: "fail", [NEW]: "fail: AssertionError: bug" }),
+  });
   assert.equal(proven.class, "proven");
   assert.deepEqual(proven.evidence.fixed, [
     { test: A, source: "existing", failedWith: "AssertionError: 1 !== 2" },
     { test: NEW, source: "new", failedWith: "AssertionError: bug" },
   ]);
   assert.deepEqual(proven.evidence.stillFailing, [B]);
-  const flaky = decide(
-    factsOf(FIX, { baseline: GREEN, baselineAgain: GREEN, patched: RED, patchedAgain: GREEN }),
-  );
+  const flaky = await verdictOf(FIX, {
+    baseline: GREEN,
+    baselineAgain: GREEN,
+    patched: RED,
+    patchedAgain: GREEN,
+  });
   assert.deepEqual(flaky.evidence.flaky, [A], "G04: named");
   assert.deepEqual(flaky.evidence.newlyFailing, []);
   assert.match(
@@ -57,15 +57,13 @@ test("G04: a second look is asked for exactly when the runs differ", () => {
   assert.equal(needsRerun(RED, TIMEOUT), false);
 });
 
-test("ids that never repeat are nobody's loss once the base was run twice", () => {
+test("ids that never repeat are nobody's loss once the base was run twice", async () => {
   const at = (time: string) => ran({ [A]: "fail", [`test/a.test.js > at ${time}`]: "pass" });
-  const verdict = decide(
-    factsOf(FIX, {
-      baseline: at("1"),
-      baselineAgain: at("2"),
-      patched: ran({ [A]: "pass", "test/a.test.js > at 3": "pass" }),
-    }),
-  );
+  const verdict = await verdictOf(FIX, {
+    baseline: at("1"),
+    baselineAgain: at("2"),
+    patched: ran({ [A]: "pass", "test/a.test.js > at 3": "pass" }),
+  });
   assert.equal(verdict.class, "proven");
 });
 
@@ -89,7 +87,7 @@ const someRun = fc
   );
 const perhaps = fc.option(someRun, { nil: null });
 
-test("property: proven needs a proof, both runs, no finding and agreement; the precedence holds whatever the facts", () => {
+test("property: proven needs a proof, both runs, no finding and agreement; the precedence holds whatever the facts", async () => {
   const texts = fc.constantFrom(FIX, WITH_NEW, WITH_CHANGED, ONLY_CHANGED, {
     ...FIX,
     ".npmrc": [null, "x"],
@@ -103,9 +101,9 @@ test("property: proven needs a proof, both runs, no finding and agreement; the p
     newTestsOnBase: perhaps,
     newTestsOnBaseAgain: perhaps,
   });
-  fc.assert(
-    fc.property(texts, facts, (changed, given) => {
-      const verdict = decide(factsOf(changed, given));
+  await fc.assert(
+    fc.asyncProperty(texts, facts, async (changed, given) => {
+      const verdict = await verdictOf(changed, given);
       const { evidence } = verdict;
       if (verdict.class === "proven") {
         assert.deepEqual(verdict.by, evidence.fixed);

@@ -1,10 +1,10 @@
 /** Chooses set-up and test commands from the files of the base commit: the repository file first, then one ecosystem after another. */
 
-import { detectMake } from "./detect-make.ts";
-import { detectNode, nodeSetup, runnerOfScript } from "./detect-node.ts";
-import { detectPython, pythonSetup } from "./detect-python.ts";
-import type { Tree } from "./manifests.ts";
-import { normalDirectory, packageAt, readTree } from "./manifests.ts";
+import { detectMake } from "./detect/make.ts";
+import type { Tree } from "./detect/manifests.ts";
+import { normalDirectory, packageAt, readTree } from "./detect/manifests.ts";
+import { detectNode, nodeSetup, runnerOfScript } from "./detect/node.ts";
+import { detectPython, pythonSetup } from "./detect/python.ts";
 import { recognise } from "./runners.ts";
 import type { Detect, Detected, DetectedCommand, DetectedSuite, DetectOverrides } from "./verify.ts";
 

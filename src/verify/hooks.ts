@@ -7,13 +7,29 @@ import type { HookFamily } from "./runners.ts";
 export const REPORTS = "/reports";
 const HOOKS = `${REPORTS}/hooks`;
 
-const HOOK_FILES = [
-  "node-reporter.mjs",
-  "argv.cjs",
-  "suite_report.py",
-  "unittest_report.py",
-  "sitecustomize.py",
-] as const;
+/** Files of `hooks/`, and the name each gets inside. */
+const HOOK_FILES: readonly (readonly [name: string, inside: string])[] = [
+  ["node-reporter.mjs", "node-reporter.mjs"],
+  ["preload.cjs", "preload.cjs"],
+  ["mocha-reporter.cjs", "mocha-reporter.cjs"],
+  ["jasmine-reporter.mjs", "jasmine-reporter.mjs"],
+  ["suite_report.py", "suite_report.py"],
+  ["unittest_report.py", "unittest_report.py"],
+  ["sitecustomize.py", "sitecustomize.py"],
+  ["SuiteReport.pm", "SuiteReport.pm"],
+  ["rspec_report.rb", "rspec_report.rb"],
+  ["suite_report_plugin.rb", "minitest/suite_report_plugin.rb"],
+  ["cargo-runner.sh", "cargo-runner.sh"],
+  ["programs.sh", "programs.sh"],
+];
+
+/** Programs that `programs.sh` stands before, where the machine has them. */
+const PROGRAMS = ["node", "bats", "ctest", "cargo", "go", "java", "php", "deno", "bun", "mix", "dotnet"];
+
+/** Cargo starts test binaries through a runner that is named per target. */
+const RUST_TARGETS = ["X86_64", "AARCH64"].flatMap((cpu) =>
+  ["GNU", "MUSL"].map((libc) => `${cpu}_UNKNOWN_LINUX_${libc}`),
+);
 
 /**
  * How the hooks are attached. Two of them can collide with what a script already does, which shows in the output:
@@ -46,16 +62,37 @@ export function hookEnvironment(
     variant.nodeReporter === "own"
       ? "--test-reporter=spec --test-reporter-destination=stdout"
       : "--test-reporter-destination=stdout";
-  const node = { NODE_OPTIONS: `--require=${HOOKS}/argv.cjs ${ours} ${theirs}` };
-  const python = {
-    PYTHONPATH: HOOKS,
-    PYTHONDONTWRITEBYTECODE: "1",
-    PYTEST_ADDOPTS:
-      variant.pytest === "plugin"
-        ? "-p suite_report"
-        : `--junitxml=${REPORTS}/junit-pytest.xml -o junit_family=xunit1`,
+  const options = `--require=${HOOKS}/preload.cjs ${ours} ${theirs}`;
+  const all: Readonly<Record<HookFamily, Readonly<Record<string, string>>>> = {
+    node: { NODE_OPTIONS: options, SUITE_REPORT_NODE_OPTIONS: options },
+    python: {
+      PYTHONPATH: HOOKS,
+      PYTHONDONTWRITEBYTECODE: "1",
+      PYTEST_ADDOPTS:
+        variant.pytest === "plugin"
+          ? "-p suite_report"
+          : `--junitxml=${REPORTS}/junit-pytest.xml -o junit_family=xunit1`,
+      TOX_OVERRIDE: "testenv.pass_env=PYTHONPATH,PYTEST_ADDOPTS,PYTHONDONTWRITEBYTECODE,CI",
+    },
+    ruby: {
+      RUBYLIB: HOOKS,
+      SPEC_OPTS: `--require ${HOOKS}/rspec_report.rb --format SuiteReport --format progress`,
+    },
+    perl: { PERL5LIB: HOOKS, HARNESS_SUBCLASS: "SuiteReport" },
+    programs: Object.fromEntries(
+      RUST_TARGETS.map((target) => [`CARGO_TARGET_${target}_RUNNER`, `${HOOKS}/cargo-runner.sh`]),
+    ),
   };
-  return { ...(families.includes("node") ? node : {}), ...(families.includes("python") ? python : {}) };
+  return Object.assign({}, ...families.map((family) => all[family]));
+}
+
+/** The command with our stand-ins first on the path, then the virtual environment that set-up may have made. */
+export function shellText(command: string): string {
+  return [
+    `PATH="${HOOKS}/bin:$PATH"`,
+    'for made in /workspace "$PWD"; do if [ -d "$made/.venv/bin" ]; then PATH="$made/.venv/bin:$PATH"; fi; done',
+    command,
+  ].join("\n");
 }
 
 /**
@@ -64,16 +101,51 @@ export function hookEnvironment(
  */
 export async function prepareScript(): Promise<string> {
   const parts = await Promise.all(
-    HOOK_FILES.map(async (name) => {
+    HOOK_FILES.map(async ([name, inside]) => {
       const text = await readFile(new URL(`./hooks/${name}`, import.meta.url), "utf8");
-      return `cat > ${HOOKS}/${name} <<'END_OF_HOOK'\n${text}\nEND_OF_HOOK`;
+      return `cat > ${HOOKS}/${inside} <<'END_OF_HOOK'\n${text}\nEND_OF_HOOK`;
     }),
   );
   return [
     "set -e",
     `find ${REPORTS} -mindepth 1 -delete`,
-    `mkdir ${HOOKS}`,
+    `mkdir ${HOOKS} ${HOOKS}/minitest ${HOOKS}/bin`,
     ...parts,
+    `chmod 755 ${HOOKS}/*.sh`,
+    `for name in ${PROGRAMS.join(" ")}; do if command -v "$name" >/dev/null; then ln -s ../programs.sh "${HOOKS}/bin/$name"; fi; done`,
+    `touch ${HOOKS}/started`,
     "cd /workspace && pwd -P",
   ].join("\n");
+}
+
+/** Where runners write JUnit files by themselves. */
+const FOUND = [
+  "*/surefire-reports/*.xml",
+  "*/failsafe-reports/*.xml",
+  "*/test-results/*.xml",
+  "*/meson-logs/testlog.junit.xml",
+  "*/TEST-*.xml",
+  "*/junit*.xml",
+];
+const SOURCES = ["java", "kt", "groovy", "scala", "rs"];
+const MAX_FOUND = 400;
+const MAX_SOURCES = 40_000;
+
+/** Shell text for after the run: copies JUnit files that were written since its start, and lists files that tests may be in. */
+export function collectScript(): string {
+  const names = (list: readonly string[], test: string) => list.map((one) => `${test} '${one}'`).join(" -o ");
+  const skip =
+    "-name node_modules -prune -o -name .git -prune -o -name target -path '*/target/debug' -prune -o";
+  return `cd /workspace || exit 1
+number=0
+find /workspace /tmp ${skip} -type f -newer ${HOOKS}/started \\( ${names(FOUND, "-path")} \\) -print 2>/dev/null | sort | head -n ${MAX_FOUND} |
+  while IFS= read -r file; do number=$((number + 1)); cp -- "$file" "${REPORTS}/found-$(printf %04d $number).xml"; done
+{
+  find . ${skip} -type f \\( ${names(
+    SOURCES.map((one) => `*.${one}`),
+    "-name",
+  )} \\) -print 2>/dev/null
+  grep -rHoE --include='*_test.go' '^func (Test|Fuzz|Example)[A-Za-z0-9_]*' . 2>/dev/null
+} | head -n ${MAX_SOURCES} >${REPORTS}/places.txt
+`;
 }

@@ -1,10 +1,19 @@
 /** Turns report files of every format into test cases with stable ids. */
 
-import { parseJestJson } from "./parse-jest-json.ts";
-import { parseJunit } from "./parse-junit.ts";
-import { parseLines } from "./parse-lines.ts";
-import type { ParsedReport, RawCase } from "./raw-case.ts";
-import type { ReportFile } from "./report-files.ts";
+import { createHash } from "node:crypto";
+import { stripVTControlCharacters } from "node:util";
+import { headOf } from "#src/base/cut-text.ts";
+import { parseGoTest } from "./reports/go-test.ts";
+import { parseJestJson } from "./reports/jest-json.ts";
+import { parseJunit } from "./reports/junit.ts";
+import { parseLibtest } from "./reports/libtest.ts";
+import { parseLines } from "./reports/lines.ts";
+import type { Place } from "./reports/places.ts";
+import { placeFinder } from "./reports/places.ts";
+import type { ParsedReport, RawCase } from "./reports/raw-case.ts";
+import type { ReportFile } from "./reports/report-files.ts";
+import { parseTapReport } from "./reports/tap.ts";
+import { parseTrx } from "./reports/trx.ts";
 import type { TestCase } from "./verify.ts";
 
 /** By the end of the file's name. */
@@ -12,41 +21,98 @@ const FORMATS: readonly (readonly [suffix: string, parse: (text: string) => Pars
   [".ndjson", parseLines],
   [".json", parseJestJson],
   [".xml", parseJunit],
+  [".tap", parseTapReport],
+  [".libtest", parseLibtest],
+  [".gotest", parseGoTest],
+  [".trx", parseTrx],
 ];
 
 export const NAME_SEPARATOR = " > ";
 const MESSAGE_LINES = 12;
 const MESSAGE_CHARACTERS = 800;
 
+const NAME_CHARACTERS = 300;
+
 function fromRoot(file: string, root: string): string {
   const path = file.replace(/^file:\/\//, "");
   return path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path.replace(/^\.\//, "");
 }
 
+/** A runner prefixes names by the workspace's path where they come from the command line. */
 function shortMessage(message: string, root: string): string {
-  const lines = message
+  const lines = stripVTControlCharacters(message.slice(0, 20 * MESSAGE_CHARACTERS))
     .replaceAll(`${root}/`, "")
     .split("\n")
-    .map((line) => line.trimEnd());
+    .map((line) => line.replaceAll(CONTROL, "").trimEnd());
   return lines.slice(0, MESSAGE_LINES).join("\n").trim().slice(0, MESSAGE_CHARACTERS);
 }
 
-function idOf(raw: RawCase, root: string): string {
-  const names = raw.names.map((name) => name.replace(/\s+/g, " ").trim());
-  return [fromRoot(raw.file, root), ...names].filter((part) => part !== "").join(NAME_SEPARATOR);
+/** Control, direction and unpaired surrogate characters: they forge lines, or make one text look like another. */
+const CONTROL = /[\p{Cc}\p{Cs}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+/** An address of an object differs from run to run although the test is the same. */
+const ADDRESS = /\b0x[0-9a-f]{6,16}\b/gi;
+
+/** One name as part of an id: one line, bounded by its head and a digest of the whole. */
+function cleanName(name: string, root: string): string {
+  const line = stripVTControlCharacters(name.length > 4096 ? name.slice(0, 4096) : name)
+    .replaceAll(`${root}/`, "")
+    .replace(/\s+/g, " ")
+    .replace(CONTROL, "\uFFFD")
+    .replace(ADDRESS, "0x")
+    .trim();
+  if (line.length <= NAME_CHARACTERS && name.length <= 4096) return line;
+  const digest = createHash("sha256").update(name).digest("hex").slice(0, 12);
+  return `${headOf(line, NAME_CHARACTERS)}… [${digest}]`;
 }
 
-/** `root` is the workspace's path as the tests saw it. Cases that share an id are told apart by ` #2`, in order. */
-export function toCases(raw: readonly RawCase[], root: string): readonly TestCase[] {
+/** A name by itself would read as a whole file: a case without a file stands below the group. */
+function idOf(file: string, names: readonly string[], root: string, group: string): string {
+  const parts = [cleanName(fromRoot(file, root), root), ...names.map((name) => cleanName(name, root))];
+  const said = parts.filter((part) => part !== "");
+  return (file === "" && said.length === 1 ? [group, ...said] : said).join(NAME_SEPARATOR);
+}
+
+/** What a set of raw cases came from. */
+export interface Origin {
+  /** Files of the workspace, for reports that name none. */
+  readonly places: readonly Place[];
+  /** Stands in an id where a case has neither a file nor a group of its own: the runner's name. */
+  readonly group: string;
+}
+
+const NOWHERE: Origin = { places: [], group: "suite" };
+
+type Locate = ReturnType<typeof placeFinder>;
+
+/** File and names of a case: where a file is found for the class or crate that a report names, the rest of that name stays. */
+function placed(raw: RawCase, locate: Locate): { readonly file: string; readonly names: readonly string[] } {
+  const { hint } = raw;
+  const file = raw.file === "" && hint !== undefined ? locate(hint) : null;
+  if (file === null || hint === undefined) return raw;
+  if (hint.kind !== "class") return { file, names: raw.names.slice(1) };
+  return { file, names: [...hint.name.split("$").slice(1), ...raw.names.slice(1)] };
+}
+
+/**
+ * `root` is the workspace's path as the tests saw it. Cases that share an id are told apart by ` #2`, in order. Names come from hostile hands: they are made one line, without control characters, and bounded.
+ */
+export function toCases(
+  raw: readonly RawCase[],
+  root: string,
+  origin: Origin = NOWHERE,
+): readonly TestCase[] {
   const seen = new Map<string, number>();
+  const locate = placeFinder(origin.places);
   return raw.map((one) => {
-    const id = idOf(one, root);
+    const { file, names } = placed(one, locate);
+    const id = idOf(file, names, root, origin.group);
     const count = (seen.get(id) ?? 0) + 1;
     seen.set(id, count);
     return {
       id: count === 1 ? id : `${id} #${count}`,
       outcome: one.outcome,
       message: one.outcome === "fail" ? shortMessage(one.message, root) : "",
+      ...(one.fromText === true ? { fromText: one.fromText } : {}),
     };
   });
 }

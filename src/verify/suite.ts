@@ -6,10 +6,10 @@ import type { SuiteEvidence } from "#src/run/verdict.ts";
 import type { Captured, ExecResult, Session } from "#src/sandbox/sandbox.ts";
 import { matching, narrow } from "./filter.ts";
 import type { HookVariant } from "./hooks.ts";
-import { FIRST_VARIANT, hookEnvironment, nextVariant, prepareScript } from "./hooks.ts";
-import { parseTap } from "./parse-tap.ts";
-import { readReports } from "./report-files.ts";
-import { parseReports, toCases } from "./reports.ts";
+import { FIRST_VARIANT, hookEnvironment, nextVariant, prepareScript, shellText } from "./hooks.ts";
+import { readReports } from "./reports/report-files.ts";
+import type { Results } from "./results.ts";
+import { readResults } from "./results.ts";
 import { runnerOf } from "./runners.ts";
 import type { DetectedSuite, RunSuite, SuiteResult, TestCase } from "./verify.ts";
 
@@ -22,9 +22,6 @@ const OUTPUT_CHARACTERS = 8000;
 const HEAD_CHARACTERS = 2500;
 const CAPTURE_BYTES = 512 * 1024;
 const PREPARE_MS = 30_000;
-
-/** Also the marker by which a missing report is recognised when it was missing on the base as well. */
-export const NO_REPORT = "no test report was written";
 
 function whole(captured: Captured): string {
   return captured.droppedBytes === 0
@@ -76,11 +73,6 @@ async function prepare(
   return prepared ? { root: whole(result.stdout).trim().split("\n").at(-1) ?? "" } : { failed: result };
 }
 
-/** The virtual environment that set-up may have made comes first on the path. */
-function shellText(command: string): string {
-  return `if [ -d /workspace/.venv/bin ]; then PATH="/workspace/.venv/bin:$PATH"; fi\n${command}`;
-}
-
 function execute(
   session: Session,
   request: Request,
@@ -123,32 +115,8 @@ async function attempt(request: Request): Promise<Ran> {
   }
 }
 
-interface Read {
-  readonly cases: readonly TestCase[];
-  readonly strength: SuiteEvidence["strength"];
-  readonly problem: string | null;
-}
-
-async function readResults(request: Request, ran: Ran): Promise<Read> {
-  const reports = await readReports(request.reports);
-  const parsed = parseReports(reports.files);
-  const problem = reports.refused[0] ?? parsed.problem;
-  if (parsed.cases.length > 0 || reports.files.length > 0)
-    return {
-      cases: toCases(parsed.cases, ran.root),
-      strength: parsed.cases.length > 0 ? "report" : "exit_code",
-      problem,
-    };
-  const tap = ran.exec.stdout.droppedBytes === 0 ? parseTap(whole(ran.exec.stdout)) : [];
-  return {
-    cases: toCases(tap, ran.root),
-    strength: tap.length > 0 ? "text" : "exit_code",
-    problem: problem ?? (runnerOf(request.suite.runner).reports ? NO_REPORT : null),
-  };
-}
-
 /** Exit code and cases must tell the same story; a run that was stopped has no exit code to compare. */
-function disagreement(exitCode: number | null, read: Read): string | null {
+function disagreement(exitCode: number | null, read: Results): string | null {
   if (exitCode === null) return null;
   if (read.problem !== null) return read.problem;
   const failed = read.cases.filter((one) => one.outcome === "fail");
@@ -163,7 +131,7 @@ async function run(request: Request, redact: Redact): Promise<SuiteResult> {
   const ran = await attempt(request);
   const stopped = stoppedBy(ran.exec);
   const exitCode = ran.exec.end.kind === "exited" ? ran.exec.end.code : null;
-  const read: Read =
+  const read: Results =
     stopped === "not_started"
       ? { cases: [], strength: "exit_code", problem: null }
       : await readResults(request, ran);

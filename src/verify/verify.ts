@@ -132,6 +132,12 @@ export interface VerdictFacts {
   readonly newTestsOnBase: SuiteResult | null;
   /** A second run of `newTestsOnBase`: a new test proves something only when it fails there every time. */
   readonly newTestsOnBaseAgain: SuiteResult | null;
+  /** Runs of single test files outside the suite, where the runner can be told to: tests that only differ in company are no proof. */
+  readonly alone: {
+    readonly base: readonly SuiteResult[];
+    readonly patched: readonly SuiteResult[];
+  };
+  readonly failedChecks: readonly FailedCheck[];
   readonly changes: readonly ChangedFile[];
   readonly baseText: (path: string) => string | null;
   readonly patchedText: (path: string) => string | null;
@@ -150,6 +156,8 @@ export interface VerifyRequest {
   readonly changes: readonly ChangedFile[];
   readonly baseText: (path: string) => string | null;
   readonly patchedText: (path: string) => string | null;
+  /** Commands of the repository file that are no tests, run on both sides; they fail nothing, and are shown. */
+  readonly checks: readonly { readonly name: string; readonly command: string }[];
   /** A fresh copy of base + set-up with the patch applied, where the paths of `except` keep the base's content. Returns the host directory or why there is none. */
   readonly copy: (label: string, except: readonly string[]) => Promise<Result<string, string>>;
   /** A session of phase `verify` over the directory, with the host directory `reports` mounted read-write at `/reports`. `VerifyPatch` closes it. */
@@ -159,10 +167,12 @@ export interface VerifyRequest {
   ) => Promise<Result<{ readonly session: Session; readonly reports: string }, string>>;
   /** Per suite run, in milliseconds. */
   readonly timeoutMs: number;
+  /** Suites at a time; 1 where the machine has no core to spare. */
+  readonly parallel: number;
   readonly signal: AbortSignal;
   /** Told of each finished suite run, for the trace and the status. */
   readonly observe: (result: SuiteResult) => void;
 }
 
-/** Runs patched, original and new tests in fresh copies, one after another, and decides. Never rejects. */
+/** Runs patched, original and new tests in fresh copies, some at a time, and decides. Never rejects. */
 export type VerifyPatch = (request: VerifyRequest) => Promise<Verdict>;

@@ -56,7 +56,7 @@ const CASES: readonly (readonly [
     "npm without a lock file writes none",
     { "package.json": pkg({ scripts: { test: "mocha" }, dependencies: { a: "1" } }) },
     "npm test",
-    "unknown",
+    "mocha",
     ".",
     "npm install --no-package-lock --no-audit --no-fund",
   ],

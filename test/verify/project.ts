@@ -2,6 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { chownSync, cpSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { systemClock } from "#src/base/clock.ts";
@@ -16,7 +17,8 @@ import { writeTree } from "#test/support/file-tree.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 
 export const FIXTURES = join(import.meta.dirname, "../../fixtures/verify");
-const HOST_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/** Rust is installed below a home where it is; everything else lies in the system's directories. */
+const HOST_PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${homedir()}/.cargo/bin`;
 const never = new AbortController().signal;
 
 export const runSuite = createRunSuite((text) => text.replaceAll("hunter2-secret", "***"));

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mayWatch, recognise, withoutWatch } from "#src/verify/runners.ts";
+import { recognise } from "#src/verify/runners.ts";
+import { mayWatch, withoutWatch } from "#src/verify/watch.ts";
 
 test("runners are recognised as calls, not as words", () => {
   for (const [text, runner] of [

@@ -5,10 +5,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { describeSuite } from "#src/verify/describe.ts";
-import { parseJestJson } from "#src/verify/parse-jest-json.ts";
-import { parseJunit } from "#src/verify/parse-junit.ts";
-import { parseLines } from "#src/verify/parse-lines.ts";
-import { parseTap } from "#src/verify/parse-tap.ts";
+import { parseJestJson } from "#src/verify/reports/jest-json.ts";
+import { parseJunit } from "#src/verify/reports/junit.ts";
+import { parseLines } from "#src/verify/reports/lines.ts";
+import { parseTap } from "#src/verify/reports/tap.ts";
 import { parseReports, toCases } from "#src/verify/reports.ts";
 import { caseOf, suiteResult } from "./facts.ts";
 import { FIXTURES } from "./project.ts";
@@ -109,9 +109,9 @@ test("TAP: nested tests, skip and todo; other text is no TAP", () => {
   assert.deepEqual(pairs(cases), {
     "outer > inner": "pass",
     "outer > bad": "fail",
-    outer: "fail",
-    later: "skip",
-    known: "skip",
+    "suite > outer": "fail",
+    "suite > later": "skip",
+    "suite > known": "skip",
   });
   assert.deepEqual(parseTap("ok then\nall fine\n"), []);
 });

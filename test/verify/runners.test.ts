@@ -147,7 +147,10 @@ test("pytest: results per test, parametrised ids, also behind a script that sets
 test("make: printed TAP gives results per test, as weaker evidence", async () => {
   await using project = await openProject({}, "make");
   const result = await project.run(suiteOf("make test", "make"));
-  assert.deepEqual(outcomes(result), { "reads a total": "pass", "discount is a share": "fail" });
+  assert.deepEqual(outcomes(result), {
+    "make > reads a total": "pass",
+    "make > discount is a share": "fail",
+  });
   assert.equal(result.strength, "text");
   assert.equal(result.mismatch, null);
 });

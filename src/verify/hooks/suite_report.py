@@ -46,8 +46,10 @@ def message_of(report):
 
 
 def pytest_configure(config):
-    if hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput") or "SUITE_REPORT_TAKEN" in os.environ:
         return
+    # What the tests themselves start is no part of the suite, even where it is pytest.
+    os.environ["SUITE_REPORT_TAKEN"] = "1"
     recorder = Recorder(str(config.rootdir))
     config.pluginmanager.register(Hooks(recorder), "suite-report-hooks")
 
@@ -77,3 +79,4 @@ class Hooks:
     def pytest_sessionfinish(self):
         self.recorder.write({"end": True})
         self.recorder.stream.close()
+        os.environ.pop("SUITE_REPORT_TAKEN", None)

@@ -1,6 +1,17 @@
 /** What a reader of one report format hands on: cases as the report has them, before they get ids. */
 
-import type { TestCase } from "./verify.ts";
+import type { TestCase } from "../verify.ts";
+
+/** What a report says of a test's place where it does not name the file; `places.ts` finds the file for it. */
+export type PlaceHint =
+  | { readonly kind: "class"; readonly name: string }
+  | { readonly kind: "go"; readonly pack: string; readonly test: string }
+  | {
+      readonly kind: "rust";
+      readonly directory: string;
+      readonly crate: string;
+      readonly names: readonly string[];
+    };
 
 /** One case as its report has it. */
 export interface RawCase {
@@ -10,6 +21,9 @@ export interface RawCase {
   readonly names: readonly string[];
   readonly outcome: TestCase["outcome"];
   readonly message: string;
+  /** Looked at when `file` is empty. */
+  readonly hint?: PlaceHint;
+  readonly fromText?: true;
 }
 
 export interface ParsedReport {

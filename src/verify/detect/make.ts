@@ -1,9 +1,9 @@
 /** Detection for make: a `test` or `check` target, and the runner its recipe calls where one is recognised. */
 
+import { recognise } from "../runners.ts";
+import type { Detected } from "../verify.ts";
 import type { Tree } from "./manifests.ts";
 import { inside } from "./manifests.ts";
-import { recognise } from "./runners.ts";
-import type { Detected } from "./verify.ts";
 
 const MAKEFILES = ["GNUmakefile", "makefile", "Makefile"] as const;
 const TARGETS = ["test", "check", "tests"] as const;

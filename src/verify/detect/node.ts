@@ -1,10 +1,11 @@
 /** Detection for JavaScript: package manager and set-up by searching upwards, the test command from scripts or from test files. */
 
+import { recognise } from "../runners.ts";
+import { isTestCode } from "../test-files.ts";
+import type { Detected, DetectedCommand, DetectedSuite, RunnerKind } from "../verify.ts";
+import { asksToWatch, mayWatch, withoutWatch } from "../watch.ts";
 import type { PackageJson, Tree } from "./manifests.ts";
 import { directoryOf, inside, packageAt, upwards } from "./manifests.ts";
-import { asksToWatch, mayWatch, recognise, withoutWatch } from "./runners.ts";
-import { isTestCode } from "./test-files.ts";
-import type { Detected, DetectedCommand, DetectedSuite, RunnerKind } from "./verify.ts";
 
 interface Manager {
   readonly name: string;

@@ -1,9 +1,9 @@
 /** Detection for Python: pytest by its configuration or its use, else unittest; dependencies go into a virtual environment. */
 
+import { isTestCode } from "../test-files.ts";
+import type { Detected, DetectedCommand, DetectedSuite } from "../verify.ts";
 import type { Tree } from "./manifests.ts";
 import { directoryOf, inside, upwards } from "./manifests.ts";
-import { isTestCode } from "./test-files.ts";
-import type { Detected, DetectedCommand, DetectedSuite } from "./verify.ts";
 
 /** A file that configures pytest, and the text in it that says so; null: the file's presence is enough. */
 const PYTEST_CONFIGURATION: readonly (readonly [name: string, mark: RegExp | null])[] = [

@@ -19,7 +19,9 @@ export interface ReportFiles {
 /** Over all files of one run, in bytes. */
 export const MAX_REPORT_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 500;
-const REPORT_NAME = /^(?:node|pytest|unittest|vitest|jest|junit)-[\w.-]*\.(?:ndjson|json|xml)$/;
+const REPORT_NAME = /^[a-z]+-[\w.-]*\.(?:ndjson|json|xml|tap|libtest|gotest|trx)$/;
+const PLACES = "places.txt";
+const MAX_PLACES_BYTES = 8 * 1024 * 1024;
 
 async function readOne(
   directory: string,
@@ -54,4 +56,10 @@ export async function readReports(directory: string, limit: number = MAX_REPORT_
     } else refused.push(read.refused);
   }
   return { files, refused };
+}
+
+/** The list of source files that the collecting script wrote; empty when there is none to be had. */
+export async function readPlaces(directory: string): Promise<string> {
+  const read = await readOne(directory, PLACES, MAX_PLACES_BYTES);
+  return typeof read === "string" ? read : "";
 }

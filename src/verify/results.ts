@@ -1,0 +1,68 @@
+/** Reads what a suite run left behind: reports outside the workspace first, then those a runner wrote into it, then its printed text. */
+
+import type { SuiteEvidence } from "#src/run/verdict.ts";
+import type { Captured, ExecResult, Session } from "#src/sandbox/sandbox.ts";
+import { collectScript } from "./hooks.ts";
+import { parsePlaces } from "./reports/places.ts";
+import { readPlaces, readReports } from "./reports/report-files.ts";
+import { parseText } from "./reports/text.ts";
+import { parseReports, toCases } from "./reports.ts";
+import { runnerOf } from "./runners.ts";
+import type { DetectedSuite, TestCase } from "./verify.ts";
+
+/** A run that has ended, as far as its results are concerned. */
+export interface Ran {
+  readonly exec: ExecResult;
+  /** The workspace's path as the tests saw it. */
+  readonly root: string;
+}
+
+export interface ResultsRequest {
+  readonly session: Session;
+  readonly suite: DetectedSuite;
+  /** Host directory mounted at `/reports`. */
+  readonly reports: string;
+  readonly signal: AbortSignal;
+}
+
+export interface Results {
+  readonly cases: readonly TestCase[];
+  readonly strength: SuiteEvidence["strength"];
+  /** Why the results are not to be trusted as they stand; null: nothing speaks against them. */
+  readonly problem: string | null;
+}
+
+/** Also the marker by which a missing report is recognised when it was missing on the base as well. */
+export const NO_REPORT = "no test report was written";
+
+const COLLECT_MS = 30_000;
+
+function whole(captured: Captured): string {
+  return captured.droppedBytes === 0 ? captured.head + captured.tail : "";
+}
+
+/** Cases with ids, how strong the evidence is, and what is wrong with it. A failing disk of the host rejects. */
+export async function readResults(request: ResultsRequest, ran: Ran): Promise<Results> {
+  const runner = runnerOf(request.suite.runner);
+  if (runner.collect)
+    await request.session.exec({
+      argv: ["bash", "-c", collectScript()],
+      timeoutMs: COLLECT_MS,
+      outputBytes: 4096,
+      signal: request.signal,
+    });
+  const reports = await readReports(request.reports);
+  const parsed = parseReports(reports.files);
+  const places = runner.collect ? parsePlaces(await readPlaces(request.reports)) : [];
+  const origin = { places, group: request.suite.runner };
+  const printed = parseText(request.suite.runner, whole(ran.exec.stdout), parsed.cases.length > 0);
+  const problem = reports.refused[0] ?? parsed.problem;
+  if (parsed.cases.length > 0)
+    return { cases: toCases([...parsed.cases, ...printed], ran.root, origin), strength: "report", problem };
+  if (reports.files.length > 0) return { cases: [], strength: "exit_code", problem };
+  return {
+    cases: toCases(printed, ran.root, origin),
+    strength: printed.length > 0 ? "text" : "exit_code",
+    problem: problem ?? (runner.reports ? NO_REPORT : null),
+  };
+}

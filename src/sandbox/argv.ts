@@ -21,6 +21,8 @@ export interface Plan {
   readonly prlimit: { readonly path: string; readonly options: readonly string[] } | null;
   /** True: programs reach the proxy's socket through a forwarder on loopback. */
   readonly proxied: boolean;
+  /** True: the system call filter lies open at `FILTER_FD`. */
+  readonly filtered: boolean;
 }
 
 /** What varies from command to command. */
@@ -37,6 +39,9 @@ export const MARKER_VARIABLE = "AGENT_FIX_MARKER";
 
 /** Descriptor on which bubblewrap reports the child's pid and exit code, as JSON lines. */
 export const STATUS_FD = 3;
+
+/** Descriptor from which bubblewrap reads the system call filter. */
+export const FILTER_FD = 4;
 
 /**
  * Starts the forwarder, orphaned so that the command never sees it as its child, and waits until it listens (at most 5 s).
@@ -63,6 +68,7 @@ export function bwrapArgv(plan: Plan, invocation: Invocation): string[] {
     ...["--remount-ro", "/"],
     ...["--chdir", invocation.cwd],
     ...["--json-status-fd", String(STATUS_FD)],
+    ...(plan.filtered ? ["--seccomp", String(FILTER_FD)] : []),
     "--",
     ...insideArgv(plan, invocation.argv),
   ];

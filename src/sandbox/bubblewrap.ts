@@ -1,7 +1,7 @@
 /** The bubblewrap sandbox: opens sessions, and cleans up after a killed predecessor. */
 
-import { realpath } from "node:fs/promises";
-import { normalize, resolve } from "node:path";
+import { chmod, realpath, writeFile } from "node:fs/promises";
+import { join, normalize, resolve } from "node:path";
 import { sha256 } from "#src/base/canonical-json.ts";
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
@@ -19,6 +19,7 @@ import { exists, killProcess, waitForDeath, withArgument } from "#src/sandbox/pr
 import { startProxy } from "#src/sandbox/proxy.ts";
 import { NO_REGISTRY_SETTINGS, type RegistrySettings } from "#src/sandbox/registry.ts";
 import type { Mount, Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
+import { seccompProgram } from "#src/sandbox/seccomp.ts";
 import { selfCheck } from "#src/sandbox/self-check.ts";
 import { createSession } from "#src/sandbox/session.ts";
 import {
@@ -126,7 +127,9 @@ async function build(
   const mounts = await hostMounts(spec, registry);
   const { owner } = context;
   const pipes = createPipes(files.io, host.programs.mkfifo);
+  const filter = await writeFilter(files.io);
   const launcher = await openLauncher({
+    filter,
     ...{ programs: host.programs, pipes, directory: files.io, procsFiles: limiter.procsFiles },
     drop: owner === null ? null : { ...owner, sources: holderSources(host, files, mounts) },
     marker: `${mark}.${name}`,
@@ -141,6 +144,7 @@ async function build(
     binds: binds.map((bind) => ({ ...bind, source: launcher.value.translate(bind.source) })),
     env: { ...baseEnv(host), ...env.value, ...spec.env },
     proxied,
+    filtered: filter !== null,
   };
   return ok(
     createSession({
@@ -155,6 +159,16 @@ async function build(
       dispose: () => cleanup.disposeAsync(),
     }),
   );
+}
+
+/** The system call filter as a file that the launcher can read; null on a machine whose calls are not known. */
+async function writeFilter(directory: string): Promise<string | null> {
+  const program = seccompProgram(process.arch);
+  if (program === null) return null;
+  const path = join(directory, "filter");
+  await writeFile(path, program);
+  await chmod(path, 0o644);
+  return path;
 }
 
 /** Starts the proxy when the session has a network; the result is the environment that leads to it. */

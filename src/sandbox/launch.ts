@@ -69,6 +69,8 @@ export function commandLines(command: {
   readonly groups: number;
   /** From `shellLimits`. */
   readonly limits: readonly string[];
+  /** Path of a file that the command finds open at descriptor 4; null: none. */
+  readonly filter: string | null;
 }): string {
   const { streams } = command;
   const groups = Array.from({ length: command.groups }, (_, index) => FIRST_GROUP_FD + index);
@@ -83,7 +85,7 @@ export function commandLines(command: {
   ];
   return [
     `exec 4<${quote(streams.stdin)} 5>${quote(streams.stdout)} 6>${quote(streams.stderr)} 7>${quote(streams.status)} || return 1`,
-    `( ${steps.join("\n")}\n) <&4 >&5 2>&6 3>&7 4<&- 5>&- 6>&- 7>&- &`,
+    `( ${steps.join("\n")}\n) <&4 >&5 2>&6 3>&7 4<${command.filter === null ? "&-" : quote(command.filter)} 5>&- 6>&- 7>&- &`,
     "exec 4<&- 5>&- 6>&- 7>&-",
     'echo "$!"',
     "",

@@ -42,6 +42,8 @@ export interface LauncherOptions {
   readonly pipes: Pipes;
   /** Host directory for what the launcher reads; it is below a source, and out of the sandbox's sight. */
   readonly directory: string;
+  /** Host path of the system call filter, below a source; null: none. */
+  readonly filter: string | null;
 }
 
 const STDERR_CHARACTERS = 2_000;
@@ -75,7 +77,9 @@ export async function openLauncher(options: LauncherOptions): Promise<Result<Lau
           status: translate(status.path),
         };
         const groups = options.procsFiles.length;
-        writeFileSync(request, commandLines({ argv, streams: paths, groups, limits }), { mode: 0o644 });
+        const filter = options.filter === null ? null : translate(options.filter);
+        const lines = commandLines({ argv, streams: paths, groups, limits, filter });
+        writeFileSync(request, lines, { mode: 0o644 });
         chmodSync(request, 0o644);
         const pid = Number(await shell.ask(`. ${quote(translate(request))} || echo 0`));
         if (!(pid > 0)) return `the session's launcher could not start it: ${shell.said() || "it is gone"}`;

@@ -24,6 +24,7 @@ const plan: Plan = {
   env: { A: "1", B: "1" },
   prlimit: { path: "/usr/bin/prlimit", options: ["--core=0"] },
   proxied: false,
+  filtered: false,
 };
 const invocation = { argv: ["echo", "--die"], cwd: "/workspace/a", env: { B: "2" }, marker: "m.1" };
 
@@ -86,9 +87,19 @@ test("an ordinary user's launcher is a plain shell; root's has the sources in vi
 
 test("a command joins its control groups, and their descriptors are closed before it starts", () => {
   const streams = { stdin: "/i", stdout: "/o", stderr: "/e", status: "/s" };
-  const lines = commandLines({ argv: ["x", "it's"], streams, groups: 2, limits: ["-c", "0"] });
+  const lines = commandLines({ argv: ["x", "it's"], streams, groups: 2, limits: ["-c", "0"], filter: null });
   assert.match(lines, /echo 0 >&8 \|\| exit 125\necho 0 >&9 \|\| exit 125\nulimit -c 0/);
   assert.match(lines, /exec -c 'x' 'it'\\''s' 8>&- 9>&-\n/);
+});
+
+test("the system call filter is open at the descriptor that bubblewrap reads it from", () => {
+  assert.ok(follows(bwrapArgv({ ...plan, filtered: true }, invocation), "--seccomp", "4"));
+  assert.ok(!bwrapArgv(plan, invocation).includes("--seccomp"));
+  const streams = { stdin: "/i", stdout: "/o", stderr: "/e", status: "/s" };
+  const lines = (filter: string | null) =>
+    commandLines({ argv: ["x"], streams, groups: 0, limits: [], filter });
+  assert.match(lines("/f"), /3>&7 4<'\/f' 5>&-/);
+  assert.match(lines(null), /3>&7 4<&- 5>&-/);
 });
 
 test("the shell sets what limits a process alone, in its own units; the rest is set inside", () => {

@@ -6,7 +6,7 @@ import { canonicalJson, type Json, sha256 } from "#src/base/canonical-json.ts";
 import { parseCommand } from "#src/gate/commands.ts";
 import { LABEL } from "#src/gate/label.ts";
 import type { RepositoryRef, RunEvent, RunRequest } from "#src/run/run.ts";
-import type { Receipt } from "#src/store/store.ts";
+import type { Receipt, StoredRun } from "#src/store/store.ts";
 import { answerWithoutRun } from "./answer.ts";
 import { type Edge, servesOwner } from "./edge.ts";
 import {
@@ -88,7 +88,7 @@ async function receive<Event extends { readonly sender: { readonly type?: string
     return;
   }
   afterwards?.();
-  if (received.runId !== null) await edge.queue.push(received.runId, "desk");
+  for (const runId of received.runIds) await edge.queue.push(runId, "desk");
 }
 
 async function onLabeled(edge: Edge, event: LabelEvent): Promise<Reading> {
@@ -174,19 +174,22 @@ async function factOfActiveRun(
 ): Promise<Reading> {
   const run = await edge.store.latestRun(of.repository.id, of.issue.number);
   if (run === null || run.ended) return NOTHING;
-  return { receipt: { kind: "fact", runId: run.runId, key, event } };
+  return { receipt: { kind: "facts", facts: [{ runId: run.runId, key, event }] } };
 }
 
 async function onComment(edge: Edge, event: CommentEvent): Promise<Reading> {
   const { comment, issue, repository, sender } = event;
   if (comment.user?.type === "Bot" || (comment.performed_via_github_app ?? null) !== null) return NOTHING;
-  // Commands on a pull request are another conversation, which this version does not hold.
-  if ((issue.pull_request ?? null) !== null) return NOTHING;
   const command = parseCommand(comment.body ?? "");
   if (command === null) return NOTHING;
   if (!(await servesOwner(edge, repository.owner.login))) return NOTHING;
-  const run = await edge.store.latestRun(repository.id, issue.number);
+  const onPullRequest = (issue.pull_request ?? null) !== null;
+  const run = onPullRequest
+    ? await runBehind(edge, repository.id, issue.number)
+    : await edge.store.latestRun(repository.id, issue.number);
   if (run === null) {
+    // A pull request that no run of ours stands behind is somebody else's conversation.
+    if (onPullRequest) return NOTHING;
     const github = edge.app.repository(event.installation.id, repositoryName(event), "read");
     const asked = { github, issue: issue.number, commentId: comment.id, login: sender.login, command };
     return { ...NOTHING, afterwards: () => edge.background.run("answer", answerWithoutRun(asked)) };
@@ -195,16 +198,21 @@ async function onComment(edge: Edge, event: CommentEvent): Promise<Reading> {
     command,
     by: sender.login,
     commentId: comment.id,
-    issue: { title: issue.title, body: issue.body ?? "" },
+    issue: onPullRequest ? null : { title: issue.title, body: issue.body ?? "" },
+    ...(onPullRequest ? { pullRequest: issue.number } : {}),
   };
-  return {
-    receipt: {
-      kind: "fact",
-      runId: run.runId,
-      key: `comment-${comment.id}`,
-      event: { type: "command_received", fact },
-    },
-  };
+  const received: RunEvent = { type: "command_received", fact };
+  const key = `comment-${comment.id}`;
+  return { receipt: { kind: "facts", facts: [{ runId: run.runId, key, event: received }] } };
+}
+
+/** Whom words on a pull request are for: the revision of it that is under way, else the newest run that pushed to it. */
+async function runBehind(edge: Edge, repositoryId: number, pullRequest: number): Promise<StoredRun | null> {
+  const [published] = await edge.store.runsOfPullRequest(repositoryId, pullRequest);
+  if (published === undefined) return null;
+  const latest = await edge.store.latestRun(repositoryId, published.request.issue.number);
+  const revision = latest?.ended === false && latest.request.pullRequest?.number === pullRequest;
+  return revision ? latest : published;
 }
 
 const OUR_BRANCH = /^agent-fix\/issue-\d+-([0-9a-z]+)$/;
@@ -214,22 +222,28 @@ async function onPullRequestClosed(
   event: PullRequestEvent,
   deliveryId: string,
 ): Promise<Reading> {
-  const { head } = event.pull_request;
+  const { repository, pull_request: pull, sender } = event;
+  const runs = await runsOn(edge, repository.id, pull);
+  const facts = runs.map(({ runId }) => ({
+    runId,
+    key: `pull-request-closed-${deliveryId}`,
+    event: { type: "pull_request_closed", merged: pull.merged ?? false, by: sender.login } as const,
+  }));
+  return facts.length === 0 ? NOTHING : { receipt: { kind: "facts", facts } };
+}
+
+/** Every run that has to do with a pull request: those that pushed to it, the one its branch is named after, and a revision under way. */
+async function runsOn(
+  edge: Edge,
+  repositoryId: number,
+  { number, head }: PullRequestEvent["pull_request"],
+): Promise<readonly StoredRun[]> {
   // Anybody can name a branch of a fork like ours.
-  if (head.repo?.id !== event.repository.id) return NOTHING;
+  if (head.repo?.id !== repositoryId) return [];
   const runId = OUR_BRANCH.exec(head.ref)?.[1];
-  const run = runId === undefined ? null : await edge.store.run(runId);
-  if (run === null || run.request.repository.id !== event.repository.id) return NOTHING;
-  return {
-    receipt: {
-      kind: "fact",
-      runId: run.runId,
-      key: `pull-request-closed-${deliveryId}`,
-      event: {
-        type: "pull_request_closed",
-        merged: event.pull_request.merged ?? false,
-        by: event.sender.login,
-      },
-    },
-  };
+  const opened = runId === undefined ? null : await edge.store.run(runId);
+  const found = [opened, ...(await edge.store.runsOfPullRequest(repositoryId, number))];
+  found.push(await runBehind(edge, repositoryId, number));
+  const ours = found.filter((run) => run !== null && run.request.repository.id === repositoryId);
+  return [...new Map(ours.map((run) => [run?.runId, run])).values()].filter((run) => run !== null);
 }

@@ -46,6 +46,7 @@ export function terminalConversation(print: (line: string) => void, clock: Clock
     },
     concludePlan: async () => ok(null),
     answer: async () => ok(null),
+    closePullRequest: async () => ok({ branch: "kept" }),
     branchHead: async () => ok(null),
     publisher: () => {
       throw new Error("a local run publishes nothing");

@@ -17,7 +17,7 @@ export type StartCheck =
       readonly go: false;
       readonly end: "cancelled";
       readonly by: string;
-      readonly why: "unlabeled" | "issue_closed";
+      readonly why: "unlabeled" | "issue_closed" | "pull_request_closed";
     }
   | { readonly go: false; readonly end: "failed"; readonly code: FailureCode; readonly message: string };
 
@@ -26,6 +26,14 @@ export interface PlanPlace {
   /** When it was made, ms since the epoch. */
   readonly at: number;
   readonly diffShown: boolean;
+}
+
+export interface Answer {
+  readonly commentId: number;
+  readonly reaction: Reaction;
+  readonly body: string | null;
+  /** Issue or pull request where the body belongs. */
+  readonly on: number;
 }
 
 /** True for a failure that may be gone later; any other answer of GitHub's is its last word. */
@@ -55,13 +63,14 @@ export interface Conversation {
   ): Promise<Result<null, GitHubFailure>>;
   /** Puts what became of the plan into the plan comment; a null id: the comment is looked for by the body's marker, and may not exist. */
   concludePlan(commentId: number | null, body: string): Promise<Result<null, GitHubFailure>>;
-  /** Acknowledges a command by a reaction and, when `text` is given, one answer under that comment's marker. */
-  answer(
-    journal: EffectJournal,
-    commentId: number,
-    reaction: Reaction,
-    body: string | null,
-  ): Promise<Result<null, GitHubFailure>>;
+  /** Acknowledges a command by a reaction and, when a body is given, one answer under that comment's marker. */
+  answer(journal: EffectJournal, answer: Answer): Promise<Result<null, GitHubFailure>>;
+  /** Closes our pull request, and deletes its branch if the head is still our commit (FAULTS E07): `kept` when it is not. Repeating it is harmless. */
+  closePullRequest(pull: {
+    readonly number: number;
+    readonly branch: string;
+    readonly commitSha: string;
+  }): Promise<Result<{ readonly branch: "deleted" | "kept" }, GitHubFailure>>;
   /** The head of a branch now; null when it is gone. */
   branchHead(branch: string): Promise<Result<string | null, GitHubFailure>>;
   /** Calls with the rights to publish; only asked for after an approval. */

@@ -6,11 +6,12 @@ import {
   type CommandFact,
   type CommandReply,
   isEnded,
+  type OpenPullRequest,
   type RunEvent,
   type RunRequest,
 } from "#src/run/run.ts";
 import type { StoredEvent } from "#src/store/store.ts";
-import { PLAN_EFFECT } from "./conversation.ts";
+import { isPassing, PLAN_EFFECT } from "./conversation.ts";
 import type { RunContext } from "./run-context.ts";
 import type { Prepared } from "./steps/prepare.ts";
 import { PROPOSE_STEP } from "./steps/propose.ts";
@@ -32,7 +33,7 @@ export type Consequence =
       readonly kind: "new_run";
       readonly request: RunRequest;
       readonly seq: number;
-      readonly commentId: number;
+      readonly fact: CommandFact;
     };
 
 const NOTHING: Consequence = { kind: "none" };
@@ -71,6 +72,8 @@ export async function handleFact(context: RunContext, fact: StoredEvent): Promis
     case "issue_closed":
       return withdraw(context, seq, { type: "cancelled", by: event.by, why: "issue_closed" });
     case "pull_request_closed":
+      if (context.request.pullRequest !== undefined && mayStop(context))
+        return withdraw(context, seq, { type: "cancelled", by: event.by, why: "pull_request_closed" });
       // It was closed before its opening is on record: the fact waits for that.
       if (context.run().state === "publishing") return NOTHING;
       if (context.run().state === "published")
@@ -91,11 +94,14 @@ async function withdraw(
   seq: number,
   event: Extract<RunEvent, { type: "cancelled" }>,
 ): Promise<Consequence> {
-  const run = context.run();
-  const tooLate = isEnded(run) || run.state === "approved" || run.state === "publishing";
-  if (!tooLate) return { kind: "cancel", event, seq, reply: null };
+  if (mayStop(context)) return { kind: "cancel", event, seq, reply: null };
   await context.append({ type: "fact_handled", seq, decision: "recorded" });
   return NOTHING;
+}
+
+function mayStop(context: RunContext): boolean {
+  const run = context.run();
+  return !isEnded(run) && run.state !== "approved" && run.state !== "publishing";
 }
 
 async function handleCommand(context: RunContext, seq: number, fact: CommandFact): Promise<Consequence> {
@@ -110,6 +116,7 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     commentId: fact.commentId,
     permission,
     run: context.run(),
+    pullRequest: fact.pullRequest ?? null,
     approvers: approversOf(context),
     hasEarlierPlan,
     isProposing: context.progress.running().has(PROPOSE_STEP),
@@ -117,12 +124,13 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     ceilingUsd: context.ports.operator.budgetUsd,
   });
   if (decision.act === "wait") return NOTHING;
+  if (decision.act === "close_pull_request") return closePullRequest(context, seq, fact);
   context.trace.emit("command", { by: fact.by, verb: fact.command.verb, decision: decision.act });
   const reply = replyTo(context, fact, { decision, permission });
   if (decision.act === "cancel")
     return { kind: "cancel", event: { type: "cancelled", by: fact.by, why: "command" }, seq, reply };
   if (decision.act === "new_run")
-    return { kind: "new_run", request: followUp(context, fact, decision), seq, commentId: fact.commentId };
+    return { kind: "new_run", request: followUp(context, fact, decision), seq, fact };
   const handled: RunEvent = { type: "fact_handled", seq, decision: decision.act, reply };
   if (decision.act === "approve")
     await context.append(handled, {
@@ -134,6 +142,29 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     });
   else await context.append(handled);
   return NOTHING;
+}
+
+/** Closing twice, or deleting what is gone, harms nobody, so it is done before it is recorded; without an answer of GitHub's the fact stays open. */
+async function closePullRequest(context: RunContext, seq: number, fact: CommandFact): Promise<Consequence> {
+  const run = context.run();
+  if (run.state !== "published") return NOTHING;
+  const { pullRequest: number, branch, commitSha } = run;
+  const closed = await context.conversation.closePullRequest({ number, branch, commitSha });
+  if (!closed.ok && (context.signal.aborted || isPassing(closed.error))) return NOTHING;
+  const text = closed.ok
+    ? closed.value.branch === "kept"
+      ? `Closed. I left the branch \`${branch}\`, since somebody else has pushed to it.`
+      : null
+    : `GitHub did not let me close it: ${closed.error.message}`;
+  const reply = replyOn(fact, { reaction: closed.ok ? "+1" : "confused", text });
+  await context.append({ type: "fact_handled", seq, decision: "close_pull_request", reply });
+  return NOTHING;
+}
+
+/** The answer belongs where the command was said. */
+function replyOn(fact: CommandFact, reply: Pick<CommandReply, "reaction" | "text">): CommandReply {
+  const { commentId, pullRequest } = fact;
+  return { commentId, ...reply, ...(pullRequest === undefined ? {} : { on: pullRequest }) };
 }
 
 /** True when another run of the issue has shown a plan, or may have: whoever approves without naming a digest could mean that one (FAULTS H03). */
@@ -155,11 +186,10 @@ interface Decided {
 
 function replyTo(context: RunContext, fact: CommandFact, { decision, permission }: Decided): CommandReply {
   const silent = decision.act === "refuse" && !isExplained(permission);
-  return {
-    commentId: fact.commentId,
+  return replyOn(fact, {
     reaction: decision.act === "refuse" ? "confused" : "+1",
     text: silent ? null : answerText(context, decision),
-  };
+  });
 }
 
 function answerText(context: RunContext, decision: Decision): string | null {
@@ -187,14 +217,29 @@ function followUp(
   fact: CommandFact,
   decision: Extract<Decision, { act: "new_run" }>,
 ): RunRequest {
-  const { ports, request } = context;
+  const { ports } = context;
+  const { pullRequest: _, ...request } = context.request;
+  const pullRequest = revised(context, fact);
+  // A revision that is tried again is to do what it was asked for.
+  const again = decision.trigger === "retry" && pullRequest !== undefined;
   return {
     ...request,
     issue: { ...request.issue, ...fact.issue },
     runId: ports.ids.runId(ports.clock.now()),
     askedBy: fact.by,
     trigger: decision.trigger,
-    parent: { runId: context.runId, instruction: decision.instruction },
+    parent: {
+      runId: context.runId,
+      instruction: again ? (request.parent?.instruction ?? "") : decision.instruction,
+    },
     budgetUsd: decision.budgetUsd,
+    ...(pullRequest === undefined ? {} : { pullRequest }),
   };
+}
+
+/** The pull request that a follow-up of this run works on, if any. */
+function revised(context: RunContext, fact: CommandFact): OpenPullRequest | undefined {
+  const run = context.run();
+  if (run.state !== "published") return context.request.pullRequest;
+  return fact.pullRequest === undefined ? undefined : { number: run.pullRequest, branch: run.branch };
 }

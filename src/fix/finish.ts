@@ -83,7 +83,9 @@ export async function concludePlan(context: RunContext): Promise<boolean> {
 function conclusion(run: Run): string | null {
   switch (run.state) {
     case "published":
-      return `Published as #${run.pullRequest}`;
+      return run.request.pullRequest === undefined
+        ? `Published as #${run.pullRequest}`
+        : `Pushed to #${run.pullRequest} as \`${run.commitSha.slice(0, 12)}\``;
     case "cancelled":
       return run.why === "superseded"
         ? "Superseded by a newer run"

@@ -6,17 +6,10 @@ import { mayDecide } from "#src/gate/decide.ts";
 import { LABEL } from "#src/gate/label.ts";
 import { type Marker, parseMarker, sameMarker } from "#src/gate/marker.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
-import type {
-  GitHub,
-  GitHubApp,
-  GitHubFailure,
-  GitHubResult,
-  IssueComment,
-  Reaction,
-} from "#src/github/github.ts";
+import type { GitHub, GitHubApp, GitHubFailure, GitHubResult, IssueComment } from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
-import type { RunRequest } from "#src/run/run.ts";
-import { type Conversation, isPassing, PLAN_EFFECT, type StartCheck } from "./conversation.ts";
+import { type OpenPullRequest, placeOf, type RunRequest } from "#src/run/run.ts";
+import { type Answer, type Conversation, isPassing, PLAN_EFFECT, type StartCheck } from "./conversation.ts";
 
 const TRIES = 5;
 const FIRST_PAUSE_MS = 1_000;
@@ -35,9 +28,11 @@ export function githubConversation(parts: ConversationParts): Conversation {
   const { id, owner, name } = request.repository;
   const github = app.repository(request.installationId, { id, owner, name }, "read", signal);
   const issue = request.issue.number;
-  const poster: Poster = { ...parts, github, issue };
+  const place = placeOf(request);
+  const poster: Poster = { ...parts, github, place };
+  const publisher = () => app.repository(request.installationId, { id, owner, name }, "write", signal);
   return {
-    welcome: () => github.reactToIssue(issue, "eyes"),
+    welcome: () => github.reactToIssue(place, "eyes"),
     mayStart: () => mayStart(parts, github),
     permission: async (login) => {
       const answer = await github.permission(login);
@@ -52,14 +47,15 @@ export function githubConversation(parts: ConversationParts): Conversation {
     },
     result: async (journal, render) => asNull(await post(poster, journal, "result-comment", render)),
     concludePlan: (commentId, body) => concludePlan(poster, commentId, body),
-    answer: (journal, commentId, reaction, body) => answer(poster, journal, { commentId, reaction, body }),
+    answer: (journal, reply) => answer({ ...poster, place: reply.on }, journal, reply),
+    closePullRequest: (pull) => closePullRequest(publisher(), pull),
     labelledAfter: async (instant) => {
       const now = await github.issue(issue);
       // GitHub's times are whole seconds: a label set again within one carries the removal's own time.
       return now.ok && now.value.updatedAt >= instant && now.value.labels.includes(LABEL);
     },
     branchHead: (branch) => github.branchSha(branch),
-    publisher: () => app.repository(request.installationId, { id, owner, name }, "write", signal),
+    publisher,
   };
 }
 
@@ -99,6 +95,7 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
       "permission",
       `A run is started by someone with write access to the repository; ${request.askedBy} has ${permission.value} access.`,
     );
+  if (request.pullRequest !== undefined) return mayRevise(github, request.pullRequest);
   const now = await github.issue(issue.number);
   if (!now.ok) return failed("github_failed", `I could not read the issue: ${now.error.message}`);
   if (!now.value.open) return { go: false, end: "cancelled", by: "github", why: "issue_closed" };
@@ -107,6 +104,30 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
   if (request.trigger === "label" && newer && !now.value.labels.includes(LABEL))
     return { go: false, end: "cancelled", by: "github", why: "unlabeled" };
   return { go: true };
+}
+
+async function mayRevise(github: GitHub, { number, branch }: OpenPullRequest): Promise<StartCheck> {
+  const pull = await github.pullRequestOf(branch);
+  if (!pull.ok) {
+    const message = `I could not read the pull request: ${pull.error.message}`;
+    return { go: false, end: "failed", code: "github_failed", message };
+  }
+  const open = pull.value?.number === number && pull.value.state === "open";
+  return open ? { go: true } : { go: false, end: "cancelled", by: "github", why: "pull_request_closed" };
+}
+
+async function closePullRequest(
+  github: GitHub,
+  pull: { readonly number: number; readonly branch: string; readonly commitSha: string },
+): Promise<Result<{ readonly branch: "deleted" | "kept" }, GitHubFailure>> {
+  const closed = await github.closePullRequest(pull.number);
+  if (!closed.ok) return closed;
+  const head = await github.branchSha(pull.branch);
+  if (!head.ok) return head;
+  if (head.value === null) return ok({ branch: "deleted" });
+  if (head.value !== pull.commitSha) return ok({ branch: "kept" });
+  const deleted = await github.deleteBranch(pull.branch);
+  return deleted.ok ? ok({ branch: "deleted" }) : deleted;
 }
 
 /** What of the needed permissions an installation does not grant; GitHub leaves out what is not granted. */
@@ -118,7 +139,8 @@ export function missingPermissions(granted: Readonly<Record<string, string>>): r
 
 interface Poster extends ConversationParts {
   readonly github: GitHub;
-  readonly issue: number;
+  /** Number of the issue or pull request. */
+  readonly place: number;
 }
 
 /** Posts a comment exactly once under the marker on its first line. */
@@ -139,7 +161,7 @@ async function post(
   await journal.intend(effect);
   let size: "full" | "short" = "full";
   for (let attempt = 1; ; attempt++) {
-    const made = await poster.github.createComment(poster.issue, size === "full" ? full : render("short"));
+    const made = await poster.github.createComment(poster.place, size === "full" ? full : render("short"));
     if (made.ok) return complete(journal, effect, made.value);
     if (made.error.code === "too_long" && size === "full") {
       size = "short";
@@ -163,7 +185,7 @@ async function complete(
 
 /** Our own comment with that marker; a marker in anybody else's comment is not believed. */
 async function find(poster: Poster, marker: Marker): GitHubResult<IssueComment | null> {
-  const comments = await poster.github.comments(poster.issue);
+  const comments = await poster.github.comments(poster.place);
   if (!comments.ok) return comments;
   const found = comments.value.find((comment) => {
     const theirs = comment.ours ? parseMarker(comment.body) : null;
@@ -200,12 +222,6 @@ async function concludePlan(
   const standing = await find(poster, marker);
   if (!standing.ok) return standing;
   return standing.value === null ? ok(null) : poster.github.editComment(standing.value.id, body);
-}
-
-interface Answer {
-  readonly commentId: number;
-  readonly reaction: Reaction;
-  readonly body: string | null;
 }
 
 async function answer(

@@ -1,7 +1,7 @@
 /** Reactions and answers that the log says are due; each is sent until GitHub has taken it or never will. */
 
 import { renderAnswer } from "#src/gate/status-comment.ts";
-import { type CommandReply, isEnded } from "#src/run/run.ts";
+import { type CommandReply, isEnded, placeOf } from "#src/run/run.ts";
 import { isPassing } from "./conversation.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -35,10 +35,12 @@ async function welcome(context: RunContext): Promise<boolean> {
   return true;
 }
 
-async function send(context: RunContext, { commentId, reaction, text }: CommandReply): Promise<boolean> {
+async function send(context: RunContext, reply: CommandReply): Promise<boolean> {
   const { journal, conversation, runId } = context;
+  const { commentId, reaction, text } = reply;
   const body = text === null ? null : renderAnswer({ runId, commentId, text });
-  const answered = await conversation.answer(journal, commentId, reaction, body);
+  const on = reply.on ?? placeOf(context.request);
+  const answered = await conversation.answer(journal, { commentId, reaction, body, on });
   if (!answered.ok) {
     context.trace.emit("warning", { text: `answer to ${commentId}: ${answered.error.message}` });
     if (isPassing(answered.error)) return false;

@@ -23,6 +23,8 @@ export interface CommandFacts {
   readonly run: Run;
   /** Lower-case logins from the repository file who alone may approve; null: everyone with write access. */
   readonly approvers: readonly string[] | null;
+  /** The pull request the command was said on; null: the issue. */
+  readonly pullRequest: number | null;
   /** True when an earlier run of the issue has shown a plan: then a bare `/approve` could mean that one. */
   readonly hasEarlierPlan: boolean;
   /** True while the plan is being posted: then it is too late to give the agent more to do, and too early to revise the plan. */
@@ -35,6 +37,8 @@ export interface CommandFacts {
 export type Decision =
   | { readonly act: "approve"; readonly digest: string; readonly unverified: boolean }
   | { readonly act: "cancel" }
+  /** Closes the run's pull request, and deletes its branch while the head is ours. */
+  | { readonly act: "close_pull_request" }
   | {
       readonly act: "new_run";
       readonly trigger: "retry" | "revise";
@@ -61,7 +65,7 @@ export function decideCommand(facts: CommandFacts): Decision {
     case "approve":
       return decideApproval(facts, command, run);
     case "cancel":
-      return decideCancel(run);
+      return decideCancel(facts);
     case "retry":
       return decideRetry(facts, command.budgetUsd);
     case "revise":
@@ -127,12 +131,14 @@ function decideAwaiting(
   return { act: "approve", digest: plan.digest, unverified: command.unverified };
 }
 
-function decideCancel(run: Run): Decision {
+function decideCancel({ run, pullRequest }: CommandFacts): Decision {
   switch (run.state) {
     case "approved":
     case "publishing":
       return refuse("It was approved first and is being published; close the pull request instead.");
     case "published":
+      if (pullRequest !== null && run.outcome === "open") return { act: "close_pull_request" };
+      return refuse(`There is nothing to cancel: ${howItEnded(run)}`);
     case "cancelled":
     case "expired":
     case "failed":
@@ -156,6 +162,12 @@ function decideRetry(facts: CommandFacts, budgetUsd: number | null): Decision {
     case "approved":
     case "publishing":
       return refuse("The approved plan is being published.");
+    case "published":
+      if (facts.pullRequest !== null)
+        return refuse(
+          "Say `/revise <text>` to have this pull request changed, or `/retry` on the issue for a new one.",
+        );
+      return { act: "new_run", trigger: "retry", instruction: "", budgetUsd };
     default:
       return { act: "new_run", trigger: "retry", instruction: "", budgetUsd };
   }
@@ -173,6 +185,12 @@ function decideRevision(facts: CommandFacts, text: string): Decision {
     case "rechecking":
     case "publishing":
       return refuse("The approved plan is being published.");
+    case "published":
+      if (facts.pullRequest !== null && facts.run.outcome !== "open")
+        return refuse(
+          `This pull request is ${facts.run.outcome}. Say \`/retry\` on the issue for a new one.`,
+        );
+      return { act: "new_run", trigger: "revise", instruction: text, budgetUsd: null };
     default:
       return { act: "new_run", trigger: "revise", instruction: text, budgetUsd: null };
   }

@@ -33,6 +33,8 @@ export interface PlanFacts {
   readonly leftOut: readonly { readonly path: string; readonly reason: string }[];
   readonly trace: TraceFacts;
   readonly tracePlace: string;
+  /** The open pull request it would be pushed to; null: a new one. */
+  readonly pullRequest: number | null;
   readonly seq: number;
 }
 
@@ -235,7 +237,9 @@ function answerBlock(facts: PlanFacts, diffShown: boolean): string {
     "",
     `Nothing has left this machine. Digest of exactly these bytes: \`${digest}\`, on base \`${facts.proposal.baseSha.slice(0, 12)}\` of ${code(facts.proposal.targetBranch)}.`,
     "",
-    `- \`${approve}\` opens the pull request${facts.proposal.draft ? " as a draft" : ""}`,
+    facts.pullRequest === null
+      ? `- \`${approve}\` opens the pull request${facts.proposal.draft ? " as a draft" : ""}`
+      : `- \`${approve}\` pushes it to this pull request, if nobody else has pushed by then`,
     "- `/revise <what to do differently>` has it done again",
     "- `/retry` starts afresh, `/cancel` drops it, `/status` and `/help` tell more",
   ].join("\n");

@@ -6,14 +6,23 @@ import type { GitHub, TreeEntry } from "./github.ts";
 
 type GitCalls = Pick<
   GitHub,
-  "branchSha" | "createBlob" | "createTree" | "commitTree" | "createCommit" | "createBranch" | "deleteBranch"
+  | "branchSha"
+  | "createBlob"
+  | "createTree"
+  | "commitTree"
+  | "createCommit"
+  | "createBranch"
+  | "forwardBranch"
+  | "deleteBranch"
 >;
 
 export function gitCalls(context: CallContext): GitCalls {
   return { ...branchCalls(context), ...objectCalls(context) };
 }
 
-function branchCalls(context: CallContext): Pick<GitHub, "branchSha" | "createBranch" | "deleteBranch"> {
+function branchCalls(
+  context: CallContext,
+): Pick<GitHub, "branchSha" | "createBranch" | "forwardBranch" | "deleteBranch"> {
   const { octokit, repo, read, write } = context;
   return {
     branchSha: async (branch) => {
@@ -38,6 +47,18 @@ function branchCalls(context: CallContext): Pick<GitHub, "branchSha" | "createBr
             ...repo,
             ref: `refs/heads/${branch}`,
             sha,
+            ...send,
+          }),
+        nothing,
+      ),
+    forwardBranch: (branch, sha) =>
+      write(
+        (send) =>
+          octokit.request("PATCH /repos/{owner}/{repo}/git/refs/{ref}", {
+            ...repo,
+            ref: `heads/${branch}`,
+            sha,
+            force: false,
             ...send,
           }),
         nothing,

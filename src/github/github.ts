@@ -88,6 +88,8 @@ export interface GitHub {
   commitTree(sha: string): GitHubResult<{ readonly treeSha: string; readonly parents: readonly string[] }>;
   createCommit(message: string, tree: string, parent: string): GitHubResult<string>;
   createBranch(branch: string, sha: string): GitHubResult<null>;
+  /** Moves a branch forward, never back or aside: GitHub refuses (`invalid`) when the commit does not follow the head. */
+  forwardBranch(branch: string, sha: string): GitHubResult<null>;
   deleteBranch(branch: string): GitHubResult<null>;
   pullRequestOf(branch: string): GitHubResult<PullRequest | null>;
   createPullRequest(request: {
@@ -97,6 +99,8 @@ export interface GitHub {
     readonly base: string;
     readonly draft: boolean;
   }): GitHubResult<PullRequest>;
+  /** Closing one that is closed changes nothing. */
+  closePullRequest(number: number): GitHubResult<null>;
   addLabels(issue: number, labels: readonly string[]): GitHubResult<null>;
 }
 

@@ -1,9 +1,11 @@
 /** The calls on pull requests of one repository. */
 
-import type { CallContext } from "./calls.ts";
+import { type CallContext, nothing } from "./calls.ts";
 import type { GitHub, PullRequest } from "./github.ts";
 
-export function pullCalls(context: CallContext): Pick<GitHub, "pullRequestOf" | "createPullRequest"> {
+export function pullCalls(
+  context: CallContext,
+): Pick<GitHub, "pullRequestOf" | "createPullRequest" | "closePullRequest"> {
   const { octokit, repo, repositoryId, read, write } = context;
   return {
     pullRequestOf: (branch) =>
@@ -29,6 +31,17 @@ export function pullCalls(context: CallContext): Pick<GitHub, "pullRequestOf" | 
       write(
         (send) => octokit.request("POST /repos/{owner}/{repo}/pulls", { ...repo, ...request, ...send }),
         toPullRequest,
+      ),
+    closePullRequest: (number) =>
+      write(
+        (send) =>
+          octokit.request("PATCH /repos/{owner}/{repo}/pulls/{pull_number}", {
+            ...repo,
+            pull_number: number,
+            state: "closed",
+            ...send,
+          }),
+        nothing,
       ),
   };
 }

@@ -22,6 +22,8 @@ export interface PublishRequest {
   /** Bytes of a proposed file, from the approved tree. */
   readonly content: (path: string) => Promise<Uint8Array | null>;
   readonly branch: string;
+  /** An open pull request of ours to push the commit to, on top of its head; null: branch and pull request are made. */
+  readonly pullRequest: number | null;
   readonly commitMessage: string;
   /** The proposal's body and the footer. */
   readonly body: string;

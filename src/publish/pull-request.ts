@@ -1,4 +1,4 @@
-/** Publishes one commit on the approved base with the approved tree: blobs, tree, commit, branch, pull request. */
+/** Publishes one commit on the approved base with the approved tree: blobs, tree, commit, branch, pull request, or a push to one of ours. */
 
 import { err, ok, type Result } from "#src/base/result.ts";
 import type { GitHubFailure, GitHubResult, PullRequest, TreeEntry } from "#src/github/github.ts";
@@ -12,12 +12,33 @@ export async function publishPullRequest(
 ): Promise<Result<Published, PublishFailure>> {
   const commit = await ensureBranch(request);
   if (!commit.ok) return commit;
-  const opened = await ensurePullRequest(request, commit.value);
-  const pull = opened.ok ? opened : await withdraw(request, commit.value, opened.error);
+  const pull = await pullRequestFor(request, commit.value);
   if (!pull.ok) return pull;
   const notes = await addLabels(request, pull.value);
   const { number: pullRequest, url } = pull.value;
   return ok({ pullRequest, url, branch: request.branch, commitSha: commit.value, notes });
+}
+
+async function pullRequestFor(
+  request: PublishRequest,
+  commitSha: string,
+): Promise<Result<PullRequest, PublishFailure>> {
+  if (request.pullRequest === null) {
+    const opened = await ensurePullRequest(request, commitSha);
+    return opened.ok ? opened : withdraw(request, commitSha, opened.error);
+  }
+  const known = request.journal.done("pull-request");
+  if (known !== null)
+    return ok({ number: Number(known.id), url: known.url ?? "", state: "open", headSha: commitSha });
+  const standing = await ask(request.github.pullRequestOf(request.branch), "read the pull request");
+  if (!standing.ok) return standing;
+  // The commit is on the branch; that the pull request was closed in the same moment is its own fact.
+  if (standing.value !== null) return completePullRequest(request, standing.value);
+  return err({
+    code: "publish_refused",
+    certain: true,
+    message: `The commit is on ${request.branch}, but its pull request is gone.`,
+  });
 }
 
 /** The commit at the head of our branch, made when it is not there. A branch of that name with other content is never touched. */
@@ -33,8 +54,12 @@ async function ensureBranch(request: PublishRequest): Promise<Result<string, Pub
   const commit = await makeCommit(request);
   if (!commit.ok) return commit;
   await journal.intend("branch");
+  const moveBranch = () =>
+    request.pullRequest === null
+      ? github.createBranch(branch, commit.value)
+      : github.forwardBranch(branch, commit.value);
   for (let attempt = 1; ; attempt++) {
-    const made = await github.createBranch(branch, commit.value);
+    const made = await moveBranch();
     if (made.ok) return completeBranch(request, commit.value);
     const standing = await standingBranch(request);
     // Nothing is made again without having looked.
@@ -50,10 +75,13 @@ async function completeBranch(request: PublishRequest, sha: string): Promise<Res
   return ok(sha);
 }
 
-/** The head of our branch when it is exactly the approved commit; null when there is no such branch. */
+/** The head of our branch when it is exactly the approved commit; null when it has not come about yet: there is no such branch, or its head is still what was revised. */
 async function standingBranch(request: PublishRequest): Promise<Result<string | null, PublishFailure>> {
   const head = await ask(request.github.branchSha(request.branch), "look for the branch");
-  if (!head.ok || head.value === null) return head;
+  if (!head.ok) return head;
+  const revises = request.pullRequest !== null;
+  if (head.value === (revises ? request.proposal.baseSha : null)) return ok(null);
+  if (head.value === null) return err(movedOn(request, "is gone"));
   const sha = head.value;
   const commit = await ask(request.github.commitTree(sha), "read the branch");
   if (!commit.ok) return commit;
@@ -62,13 +90,19 @@ async function standingBranch(request: PublishRequest): Promise<Result<string | 
     commit.value.treeSha === proposal.treeId &&
     commit.value.parents.length === 1 &&
     commit.value.parents[0] === proposal.baseSha;
-  return ours
-    ? ok(sha)
+  if (ours) return ok(sha);
+  return revises
+    ? err(movedOn(request, "has moved since the plan"))
     : err({
         code: "publish_refused",
         certain: true,
         message: `The branch ${request.branch} exists with other content. Delete it, then say /retry.`,
       });
+}
+
+function movedOn({ branch }: PublishRequest, how: string): PublishFailure {
+  const message = `The branch ${branch} ${how}, so nothing was pushed. Say /revise again to have it done on what stands there.`;
+  return { code: "publish_refused", certain: true, message };
 }
 
 async function makeCommit(request: PublishRequest): Promise<Result<string, PublishFailure>> {

@@ -36,6 +36,19 @@ export interface RunRequest {
   readonly parent: { readonly runId: string; readonly instruction: string } | null;
   /** Money for the model in US dollars; null: the operator's default. */
   readonly budgetUsd: number | null;
+  /** A revision of an open pull request of ours: it works on that branch's head, speaks on that pull request and is pushed to it. Left out: the run opens its own. */
+  readonly pullRequest?: OpenPullRequest;
+}
+
+export interface OpenPullRequest {
+  readonly number: number;
+  /** Its head branch, which an earlier run made. */
+  readonly branch: string;
+}
+
+/** Number of the issue or pull request on which a run speaks. */
+export function placeOf(request: RunRequest): number {
+  return request.pullRequest?.number ?? request.issue.number;
 }
 
 export const FAILURE_CODES = [
@@ -76,8 +89,10 @@ export interface CommandFact {
   readonly command: Command;
   readonly by: string;
   readonly commentId: number;
-  /** The issue as it stood in the command's payload: what `/retry` works from. */
-  readonly issue: { readonly title: string; readonly body: string };
+  /** The issue as it stood in the command's payload: what `/retry` works from. Null: it was said on a pull request. */
+  readonly issue: { readonly title: string; readonly body: string } | null;
+  /** The pull request it was said on; left out: the issue. */
+  readonly pullRequest?: number;
 }
 
 /** What a command is answered with: a reaction and, with a text, one comment. */
@@ -86,7 +101,17 @@ export interface CommandReply {
   readonly reaction: "+1" | "confused";
   /** A sentence of the app; null: the reaction says enough. */
   readonly text: string | null;
+  /** The pull request where the text belongs; left out: where the run speaks. */
+  readonly on?: number;
 }
+
+export type CancelReason =
+  | "command"
+  | "unlabeled"
+  | "issue_closed"
+  | "pull_request_closed"
+  | "superseded"
+  | "shutdown_of_operator";
 
 /** Work phases in order; each is a state of the run. */
 export type WorkPhase = "preparing" | "solving" | "verifying";
@@ -149,7 +174,7 @@ export type RunEvent =
   | {
       readonly type: "cancelled";
       readonly by: string;
-      readonly why: "command" | "unlabeled" | "issue_closed" | "superseded" | "shutdown_of_operator";
+      readonly why: CancelReason;
     }
   | { readonly type: "expired" }
   /** After the end: an outcome recorded, no state change. */
@@ -212,7 +237,7 @@ export type Run =
       readonly state: "cancelled";
       readonly request: RunRequest;
       readonly by: string;
-      readonly why: "command" | "unlabeled" | "issue_closed" | "superseded" | "shutdown_of_operator";
+      readonly why: CancelReason;
     }
   | { readonly state: "expired"; readonly request: RunRequest }
   | {

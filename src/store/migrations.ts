@@ -67,4 +67,19 @@ export const MIGRATIONS: readonly Migration[] = [
     // Runs of version 1 count as open once more: a visit to one that was dealt with does nothing.
     statements: ["ALTER TABLE run ADD COLUMN settled_seq INTEGER NOT NULL DEFAULT 0"],
   },
+  {
+    version: 3,
+    // Which runs stand behind a pull request, also for those published before this version.
+    statements: [
+      `CREATE TABLE pull_request (
+         repository_id INTEGER NOT NULL,
+         number INTEGER NOT NULL,
+         run_id TEXT NOT NULL REFERENCES run (run_id),
+         PRIMARY KEY (repository_id, number, run_id)
+       ) STRICT, WITHOUT ROWID`,
+      `INSERT OR IGNORE INTO pull_request (repository_id, number, run_id)
+         SELECT run.repository_id, json_extract(event.body, '$.pullRequest'), run.run_id
+         FROM event JOIN run USING (run_id) WHERE json_extract(event.body, '$.type') = 'published'`,
+    ],
+  },
 ];

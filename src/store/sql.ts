@@ -17,6 +17,14 @@ export const SQL = {
     ORDER BY created_at DESC, rowid DESC LIMIT :limit`,
   runsOf: `SELECT ${RUN_COLUMNS} FROM run WHERE repository_id = :repositoryId AND issue = :issue
     ORDER BY created_at DESC, rowid DESC`,
+  runsOfPullRequest: `SELECT ${RUN_COLUMNS.split(", ")
+    .map((column) => `run.${column}`)
+    .join(", ")}
+    FROM pull_request JOIN run USING (run_id)
+    WHERE pull_request.repository_id = :repositoryId AND pull_request.number = :pullRequest
+    ORDER BY run.created_at DESC, run.rowid DESC`,
+  insertPullRequest: `INSERT OR IGNORE INTO pull_request (repository_id, number, run_id)
+    SELECT repository_id, :pullRequest, run_id FROM run WHERE run_id = :runId`,
   openRuns: `SELECT ${RUN_COLUMNS} FROM run
     WHERE ended = 0 OR settled_seq < (SELECT max(seq) FROM event WHERE event.run_id = run.run_id)
     ORDER BY created_at, rowid`,

@@ -7,7 +7,7 @@ import type { RunEvent, RunRequest } from "#src/run/run.ts";
 import { bytes, integer, type Row, storedEvent, storedRun, text } from "./rows.ts";
 import { SQL } from "./sql.ts";
 import { openDatabase } from "./sqlite-database.ts";
-import type { AppendRefusal, Lease, Receipt, Store, StoredEvent } from "./store.ts";
+import type { AppendRefusal, Lease, NewFact, Receipt, Store, StoredEvent } from "./store.ts";
 import { StoreError, storeError } from "./store-error.ts";
 
 /** GitHub offers redelivery for three days; a busy installation sends fewer deliveries than this in that time. */
@@ -99,17 +99,17 @@ function connect(database: DatabaseSync): Connection {
 function deliveries(connection: Connection, clock: Clock): Pick<Store, "receive"> {
   const { row, rows, change, transaction } = connection;
 
-  const become = (receipt: Receipt): string | null => {
+  const become = (receipt: Receipt): readonly string[] => {
     switch (receipt.kind) {
       case "nothing":
-        return null;
+        return [];
       case "run": {
         const created = addRun(connection, clock, receipt.request);
-        return created.ok ? created.value.runId : created.error.activeRunId;
+        return [created.ok ? created.value.runId : created.error.activeRunId];
       }
-      case "fact":
-        addFact(connection, clock, receipt);
-        return receipt.runId;
+      case "facts":
+        for (const fact of receipt.facts) addFact(connection, clock, fact);
+        return receipt.facts.map(({ runId }) => runId);
     }
   };
   return {
@@ -118,7 +118,7 @@ function deliveries(connection: Connection, clock: Clock): Pick<Store, "receive"
         if (row(SQL.knownDelivery, { id, name, bodyHash }) !== undefined) return "duplicate";
         const [inserted] = rows(SQL.insertDelivery, { id, name, bodyHash, at: clock.now() });
         change(SQL.trimDeliveries, { newest: integer(inserted ?? {}, "n"), keep: DELIVERIES_KEPT });
-        return { runId: become(receipt) };
+        return { runIds: become(receipt) };
       }),
   };
 }
@@ -126,7 +126,7 @@ function deliveries(connection: Connection, clock: Clock): Pick<Store, "receive"
 function runs(
   connection: Connection,
   clock: Clock,
-): Pick<Store, "createRun" | "run" | "latestRun" | "runs" | "runsOf" | "openRuns"> {
+): Pick<Store, "createRun" | "run" | "latestRun" | "runs" | "runsOf" | "runsOfPullRequest" | "openRuns"> {
   const { row, rows, transaction } = connection;
   const oneRun = (found: Row | undefined) => (found === undefined ? null : storedRun(found));
   return {
@@ -140,6 +140,8 @@ function runs(
     runs: async ({ ended, limit }) =>
       rows(SQL.runs, { ended: ended === undefined ? null : Number(ended), limit }).map(storedRun),
     runsOf: async (repositoryId, issue) => rows(SQL.runsOf, { repositoryId, issue }).map(storedRun),
+    runsOfPullRequest: async (repositoryId, pullRequest) =>
+      rows(SQL.runsOfPullRequest, { repositoryId, pullRequest }).map(storedRun),
     openRuns: async () => rows(SQL.openRuns, {}).map(storedRun),
   };
 }
@@ -160,8 +162,6 @@ function addRun(
   change(SQL.insertRun, { ...issue, runId: request.runId, request: JSON.stringify(request), at });
   return ok(addEvent(connection, request.runId, { type: "requested", request }, at));
 }
-
-type NewFact = Pick<Extract<Receipt, { kind: "fact" }>, "runId" | "key" | "event">;
 
 /** Must run inside a transaction. */
 function addFact(connection: Connection, clock: Clock, { runId, key, event }: NewFact): StoredEvent | null {
@@ -203,6 +203,9 @@ function log(
         if (refused !== null) return err(refused);
         const at = clock.now();
         const stored = events.map((event) => addEvent(connection, lease.runId, event, at));
+        for (const event of events)
+          if (event.type === "published")
+            change(SQL.insertPullRequest, { runId: lease.runId, pullRequest: event.pullRequest });
         change(SQL.setHead, { runId: lease.runId, state: head.state, ended: Number(head.ended), at });
         return ok(stored);
       }),

@@ -49,17 +49,27 @@ export interface Delivery {
 export type Receipt =
   | { readonly kind: "nothing" }
   | { readonly kind: "run"; readonly request: RunRequest }
-  | { readonly kind: "fact"; readonly runId: string; readonly key: string; readonly event: RunEvent };
+  | { readonly kind: "facts"; readonly facts: readonly NewFact[] };
+
+/** A fact for one run; `key` is unique within the run, so that it is recorded once. */
+export interface NewFact {
+  readonly runId: string;
+  readonly key: string;
+  readonly event: RunEvent;
+}
 
 export type AppendRefusal = "stale_lease" | "unknown_run";
 
 export interface Store {
   /**
    * Records a delivery together with what it becomes, all or nothing, so that a crash or a failure in between leaves a delivery
-   * that GitHub can send again. `duplicate` when its id or its body was recorded before; else the run that has something new to
-   * look at (for a request that met the issue's active run: that one), or null. Keeps the newest 10,000. Rejects for a fact of a run that does not exist.
+   * that GitHub can send again. `duplicate` when its id or its body was recorded before; else the runs that have something new to
+   * look at (for a request that met the issue's active run: that one). Keeps the newest 10,000. Rejects for a fact of a run that does not exist.
    */
-  receive(delivery: Delivery, receipt: Receipt): Promise<"duplicate" | { readonly runId: string | null }>;
+  receive(
+    delivery: Delivery,
+    receipt: Receipt,
+  ): Promise<"duplicate" | { readonly runIds: readonly string[] }>;
 
   /**
    * Creates a run (state `queued`) with its first event, unless the issue has a run that has not ended: then that one's id. Atomic.
@@ -74,6 +84,8 @@ export interface Store {
   latestRun(repositoryId: number, issue: number): Promise<StoredRun | null>;
   /** All runs of an issue, newest first. */
   runsOf(repositoryId: number, issue: number): Promise<readonly StoredRun[]>;
+  /** Runs that opened the pull request or pushed to it, newest first. */
+  runsOfPullRequest(repositoryId: number, pullRequest: number): Promise<readonly StoredRun[]>;
   /** Newest first. */
   runs(filter: { readonly ended?: boolean; readonly limit: number }): Promise<readonly StoredRun[]>;
   /** What a worker has to look at, oldest first: runs that have not ended, and ended ones with events beyond what was settled. */

@@ -49,7 +49,10 @@ export async function attend(attendance: Attendance): Promise<boolean> {
     const left = await goOn({ ...attendance, facts, status, outbox });
     const woundUp = !isEnded(context.run()) || (await windUp(context, status));
     if (!(await outbox.send()) || !woundUp || left === "later") return false;
-    if (isEnded(context.run()) && openFacts(context).length === 0) await context.settle();
+    if (!isEnded(context.run())) return true;
+    // What GitHub gave no answer to is decided at the next visit.
+    if (openFacts(context).length > 0) return false;
+    await context.settle();
     return true;
   } finally {
     unsubscribe();
@@ -162,9 +165,11 @@ async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | 
   }
 }
 
+const WITHDRAWN = ["unlabeled", "issue_closed", "pull_request_closed"] as const;
+
 async function endFailed(context: RunContext, end: Extract<DriveEnd, { kind: "failed" }>): Promise<void> {
-  const withdrawn = /^cancelled:(unlabeled|issue_closed)$/.exec(end.code)?.[1];
-  if (withdrawn === "unlabeled" || withdrawn === "issue_closed") {
+  const withdrawn = WITHDRAWN.find((why) => end.code === `cancelled:${why}`);
+  if (withdrawn !== undefined) {
     await context.append({ type: "cancelled", by: end.message, why: withdrawn });
     return;
   }
@@ -188,7 +193,7 @@ async function carryOut({ context, queue }: Attended, consequence: Consequence):
 async function startOver(
   context: RunContext,
   queue: Queue,
-  { seq, request, commentId }: Extract<Consequence, { kind: "new_run" }>,
+  { seq, request, fact }: Extract<Consequence, { kind: "new_run" }>,
 ): Promise<void> {
   const { store } = context.ports;
   const created = await store.createRun(request, context.runId);
@@ -200,7 +205,8 @@ async function startOver(
     seq,
     decision: ours ? "new_run" : "refuse",
     reply: {
-      commentId,
+      commentId: fact.commentId,
+      ...(fact.pullRequest === undefined ? {} : { on: fact.pullRequest }),
       reaction: ours ? "+1" : "confused",
       text: ours ? null : `Run \`${nextId}\` is at work on this issue. Say \`/cancel\` first.`,
     },

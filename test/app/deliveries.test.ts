@@ -91,7 +91,7 @@ test("a delivery that cannot be recorded is answered with 500, and taken when it
 });
 
 test("a command whose record fails is taken when it comes again, and is one fact", async () => {
-  await using rig = await appRig({ wrapStore: failing(1, ({ kind }) => kind === "fact") });
+  await using rig = await appRig({ wrapStore: failing(1, ({ kind }) => kind === "facts") });
   const number = labelled(rig);
   await rig.settled();
   rig.hub.comment(REPO, number, "maya", "/cancel");

@@ -227,11 +227,23 @@ test("a command is answered once however often it is said, by reaction and words
   const journal = memoryJournal();
   rig.fail("POST", /issues\/\d+\/comments$/, { kind: "drop_after" }, 1);
   for (let time = 0; time < 3; time++)
-    assert.ok((await rig.talk().answer(journal, id, "+1", body("answer", "help", id))).ok);
+    assert.ok(
+      (
+        await rig
+          .talk()
+          .answer(journal, { commentId: id, reaction: "+1", body: body("answer", "help", id), on: rig.issue })
+      ).ok,
+    );
   assert.equal(rig.ours("answer").length, 1);
   const comment = rig.hub.comments(REPO, rig.issue).find((one) => one.id === id);
   assert.deepEqual(comment?.reactions, ["+1"]);
-  assert.ok((await rig.talk().answer(memoryJournal(), id, "confused", null)).ok);
+  assert.ok(
+    (
+      await rig
+        .talk()
+        .answer(memoryJournal(), { commentId: id, reaction: "confused", body: null, on: rig.issue })
+    ).ok,
+  );
   assert.equal(rig.ours("answer").length, 1);
 });
 

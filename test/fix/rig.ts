@@ -54,6 +54,7 @@ export const OPERATOR: OperatorSettings = {
   registries: [],
   setupTimeoutMs: 1,
   suiteTimeoutMs: 1,
+  parallelSuites: 1,
   maxRounds: 3,
   tracePlace: (runId) => `agent-fix trace ${runId}`,
 };
@@ -145,7 +146,9 @@ function recorded(talk: Talk): Conversation {
       write("plan", { commentId: 1_000, at: 0, diffShown: render("full").diffShown }),
     result: (_journal, render) => write(`result ${render("full").length > 0}`, null),
     concludePlan: (id) => write(`conclude ${id}`, null),
-    answer: (_journal, id, reaction, body) => write(`answer ${id} ${reaction} ${body}`, null),
+    answer: (_journal, { commentId, reaction, body }) =>
+      write(`answer ${commentId} ${reaction} ${body}`, null),
+    closePullRequest: ({ number }) => write(`close ${number}`, { branch: "deleted" as const }),
     branchHead: async () => ok(null),
     publisher: () => {
       throw new Error("nothing is published here");

@@ -82,6 +82,7 @@ export function hostilePlan(kind: VerdictClass, text: string): PlanFacts {
   return {
     proposal,
     digest: samplePlan({ proposal }).digest,
+    pullRequest: null,
     verdict: verdictWith(kind, text),
     explanation: words.explanation,
     diff: text,

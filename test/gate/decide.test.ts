@@ -48,6 +48,7 @@ function facts(change: Partial<CommandFacts> = {}): CommandFacts {
     command: COMMANDS.approve,
     by: "maya",
     commentId: PLAN.planCommentId + 1,
+    pullRequest: null,
     permission: "write",
     run: runIn("awaiting_approval", PLAN),
     approvers: null,

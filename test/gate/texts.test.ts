@@ -40,6 +40,7 @@ function planFacts(kind: VerdictClass, change: Partial<PlanFacts> = {}): PlanFac
   return {
     proposal: plan.proposal,
     digest: plan.digest,
+    pullRequest: null,
     verdict: plan.verdict,
     explanation: "`formatPrice` printed the cents without a leading zero.\n\nThey are padded now; fixes #12.",
     diff: DIFF,

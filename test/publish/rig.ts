@@ -111,6 +111,7 @@ export async function publishRig(options: RigOptions = {}): Promise<PublishRig> 
       proposal,
       content: async (path) => kept.get(`${proposal.treeId} ${path}`)?.content ?? null,
       branch: branchName(proposal.issue, proposal.runId),
+      pullRequest: null,
       commitMessage: `${proposal.title}\n\nFixes #${proposal.issue}\n`,
       body: `${proposal.body}\n\nApproved by maya`,
       pause: async () => undefined,

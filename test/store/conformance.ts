@@ -49,10 +49,10 @@ export function storeConformance(name: string, withStore: WithStore): void {
     on(
       "F01: a delivery is new once, also under its body with another id, also after a restart",
       async (store, _, reopen) => {
-        assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runId: null });
+        assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runIds: [] });
         assert.equal(await store.receive(delivery("a", "h2"), NOTHING), "duplicate");
         assert.equal(await store.receive(delivery("b", "h1"), NOTHING), "duplicate");
-        assert.deepEqual(await store.receive(delivery("c", "h1", "issue_comment"), NOTHING), { runId: null });
+        assert.deepEqual(await store.receive(delivery("c", "h1", "issue_comment"), NOTHING), { runIds: [] });
         const again = await reopen();
         assert.equal(await again.receive(delivery("a", "h9"), NOTHING), "duplicate");
       },
@@ -60,17 +60,20 @@ export function storeConformance(name: string, withStore: WithStore): void {
 
     on("F01: a delivery and its run or fact are recorded together, and once", async (store) => {
       const ask = (id: string): Receipt => ({ kind: "run", request: runRequest(id) });
-      assert.deepEqual(await store.receive(delivery("a", "h1"), ask("r1")), { runId: "r1" });
+      assert.deepEqual(await store.receive(delivery("a", "h1"), ask("r1")), { runIds: ["r1"] });
       assert.equal(await store.receive(delivery("a", "h1"), ask("r2")), "duplicate");
       assert.deepEqual(
         await store.receive(delivery("b", "h2"), ask("r3")),
-        { runId: "r1" },
+        { runIds: ["r1"] },
         "a request that meets the active run names it",
       );
-      const fact: Receipt = { kind: "fact", runId: "r1", key: "k", event: closed("x") };
-      assert.deepEqual(await store.receive(delivery("c", "h3"), fact), { runId: "r1" });
+      const fact: Receipt = {
+        kind: "facts",
+        facts: [{ runId: "r1", key: "k", event: closed("x") }],
+      };
+      assert.deepEqual(await store.receive(delivery("c", "h3"), fact), { runIds: ["r1"] });
       assert.equal(await store.receive(delivery("c", "h3"), fact), "duplicate");
-      assert.deepEqual(await store.receive(delivery("d", "h4"), fact), { runId: "r1" });
+      assert.deepEqual(await store.receive(delivery("d", "h4"), fact), { runIds: ["r1"] });
       assert.deepEqual(
         (await store.events("r1")).map(({ event }) => event.type),
         ["requested", "issue_closed"],
@@ -82,15 +85,18 @@ export function storeConformance(name: string, withStore: WithStore): void {
     });
 
     on("a delivery whose fact cannot be recorded is not recorded either", async (store) => {
-      const lost: Receipt = { kind: "fact", runId: "no", key: "k", event: closed("x") };
+      const lost: Receipt = {
+        kind: "facts",
+        facts: [{ runId: "no", key: "k", event: closed("x") }],
+      };
       await assert.rejects(store.receive(delivery("a", "h1"), lost), /There is no run no/);
-      assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runId: null });
+      assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runIds: [] });
     });
 
     on("F01: only the newest 10,000 deliveries are kept", async (store) => {
       for (let n = 1; n <= 10_002; n++) await store.receive(delivery(`d${n}`, `h${n}`), NOTHING);
       assert.equal(await store.receive(delivery("d3", "h3"), NOTHING), "duplicate");
-      assert.deepEqual(await store.receive(delivery("d2", "h2"), NOTHING), { runId: null });
+      assert.deepEqual(await store.receive(delivery("d2", "h2"), NOTHING), { runIds: [] });
     });
   });
 

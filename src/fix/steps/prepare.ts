@@ -51,7 +51,8 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
       "bad_config",
       `${SETTINGS_FILE} on ${repository.defaultBranch}: ${settings.error.join("; ")}`,
     );
-  const target = settings.value.targetBranch ?? repository.defaultBranch;
+  const { pullRequest } = context.request;
+  const target = pullRequest?.branch ?? settings.value.targetBranch ?? repository.defaultBranch;
   const base = target === repository.defaultBranch ? head : await fetchBranch(context, target, step.signal);
   if (!base.ok) return gitFailed(base.error);
   return { kind: "done", output: await describeBase(context, base.value.headSha, target, settings.value) };

@@ -136,6 +136,7 @@ function planFacts(parts: PlanParts): Omit<PlanFacts, "explanation"> {
     leftOut: parts.collected.leftOut,
     trace: factsOf(solved.spent, solved.toolCalls, solved.retries, solved.status),
     tracePlace: context.ports.operator.tracePlace(context.runId),
+    pullRequest: context.request.pullRequest?.number ?? null,
     seq: 1,
   };
 }

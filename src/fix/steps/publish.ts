@@ -32,7 +32,8 @@ export async function publish(context: RunContext, step: StepContext): Promise<O
     proposal,
     content: (path) =>
       ports.workspaces.readTreeFile(context.runId, proposal.repositoryId, proposal.treeId, path),
-    branch: branchName(proposal.issue, context.runId),
+    branch: branchOf(context),
+    pullRequest: context.request.pullRequest?.number ?? null,
     commitMessage: commitMessage(proposal.title, proposal.issue, context.runId),
     body:
       proposal.body +
@@ -61,11 +62,15 @@ export async function publish(context: RunContext, step: StepContext): Promise<O
   return { kind: "done", output: asJson(published.value) };
 }
 
+function branchOf({ request, runId }: RunContext): string {
+  return request.pullRequest?.branch ?? branchName(request.issue.number, runId);
+}
+
 function notPublished(context: RunContext, permission: KnownPermission): string {
   const run = context.run();
   const who = "approval" in run ? run.approval.by : "whoever approved";
   const begun = context.journal.intended("branch");
-  const left = `the branch ${branchName(context.request.issue.number, context.runId)} and its pull request may stand`;
+  const left = `the branch ${branchOf(context)} and its pull request may stand`;
   return `${who}, who approved, ${permission === "unknown" ? "could not be looked up again" : "no longer has write access"}; ${begun ? left : "nothing was published"}. Another maintainer can say /retry.`;
 }
 

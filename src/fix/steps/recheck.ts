@@ -31,6 +31,11 @@ export async function recheck(context: RunContext, step: StepContext): Promise<O
       `The branch ${proposal.targetBranch} is gone. Say /retry once that is settled.`,
     );
   if (head.value === proposal.baseSha || run.state === "publishing") return done(null);
+  if (context.request.pullRequest !== undefined)
+    return failed(
+      "base_conflict",
+      `Somebody has pushed to ${proposal.targetBranch} since the plan, so nothing was pushed. Say /revise again to have it done on the new head.`,
+    );
   await context.append({ type: "recheck_started", newBaseSha: head.value });
   return recheckOn(context, step, proposal, run.plan.verdict);
 }
@@ -123,6 +128,7 @@ async function verdictOnNewBase(
     changes: proposal.files,
     signal: step.signal,
     step: "recheck",
+    checks: [],
   });
   return { ok: true, value: verdict };
 }

@@ -24,7 +24,21 @@ const HOOK_FILES: readonly (readonly [name: string, inside: string])[] = [
 ];
 
 /** Programs that `programs.sh` stands before, where the machine has them. */
-const PROGRAMS = ["node", "bats", "ctest", "cargo", "go", "java", "php", "deno", "bun", "mix", "dotnet"];
+const PROGRAMS = [
+  "node",
+  "bats",
+  "ctest",
+  "cargo",
+  "go",
+  "java",
+  "php",
+  "phpunit",
+  "pest",
+  "deno",
+  "bun",
+  "mix",
+  "dotnet",
+];
 
 /** Cargo starts test binaries through a runner that is named per target. */
 const RUST_TARGETS = ["X86_64", "AARCH64"].flatMap((cpu) =>
@@ -127,7 +141,7 @@ const FOUND = [
   "*/TEST-*.xml",
   "*/junit*.xml",
 ];
-const SOURCES = ["java", "kt", "groovy", "scala", "rs"];
+const SOURCES = ["java", "kt", "groovy", "scala", "rs", "bats"];
 const MAX_FOUND = 400;
 const MAX_SOURCES = 40_000;
 

@@ -4,8 +4,9 @@ import type { SuiteEvidence } from "#src/run/verdict.ts";
 import type { Captured, ExecResult, Session } from "#src/sandbox/sandbox.ts";
 import { collectScript } from "./hooks.ts";
 import { parsePlaces } from "./reports/places.ts";
+import type { RawCase } from "./reports/raw-case.ts";
 import { readPlaces, readReports } from "./reports/report-files.ts";
-import { parseText } from "./reports/text.ts";
+import { parseText, testMoreMessages } from "./reports/text.ts";
 import { parseReports, toCases } from "./reports.ts";
 import { runnerOf } from "./runners.ts";
 import type { DetectedSuite, TestCase } from "./verify.ts";
@@ -41,6 +42,19 @@ function whole(captured: Captured): string {
   return captured.droppedBytes === 0 ? captured.head + captured.tail : "";
 }
 
+/** What Perl's tests said of their failures stands on stderr alone. */
+function withTestMore(cases: readonly RawCase[], ran: Ran): readonly RawCase[] {
+  const { head, tail } = ran.exec.stderr;
+  const said = testMoreMessages(head + tail);
+  if (said.size === 0) return cases;
+  return cases.map((one) => {
+    const file = one.file.startsWith(`${ran.root}/`) ? one.file.slice(ran.root.length + 1) : one.file;
+    const name = (one.names.at(-1) ?? "").replace(/\s+/g, " ");
+    const message = one.outcome === "fail" && one.message === "" ? said.get(`${file} ${name}`) : undefined;
+    return message === undefined ? one : { ...one, message };
+  });
+}
+
 /** Cases with ids, how strong the evidence is, and what is wrong with it. A failing disk of the host rejects. */
 export async function readResults(request: ResultsRequest, ran: Ran): Promise<Results> {
   const runner = runnerOf(request.suite.runner);
@@ -57,8 +71,9 @@ export async function readResults(request: ResultsRequest, ran: Ran): Promise<Re
   const origin = { places, group: request.suite.runner };
   const printed = parseText(request.suite.runner, whole(ran.exec.stdout), parsed.cases.length > 0);
   const problem = reports.refused[0] ?? parsed.problem;
-  if (parsed.cases.length > 0)
-    return { cases: toCases([...parsed.cases, ...printed], ran.root, origin), strength: "report", problem };
+  const reported = withTestMore(parsed.cases, ran);
+  if (reported.length > 0)
+    return { cases: toCases([...reported, ...printed], ran.root, origin), strength: "report", problem };
   if (reports.files.length > 0) return { cases: [], strength: "exit_code", problem };
   return {
     cases: toCases(printed, ran.root, origin),

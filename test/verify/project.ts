@@ -18,7 +18,7 @@ import { tempDir } from "#test/support/temp-dir.ts";
 
 export const FIXTURES = join(import.meta.dirname, "../../fixtures/verify");
 /** Rust is installed below a home where it is; everything else lies in the system's directories. */
-const HOST_PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${homedir()}/.cargo/bin`;
+export const HOST_PATH = `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${homedir()}/.cargo/bin`;
 const never = new AbortController().signal;
 
 export const runSuite = createRunSuite((text) => text.replaceAll("hunter2-secret", "***"));

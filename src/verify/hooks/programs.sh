@@ -50,6 +50,11 @@ case $name in
       mkdir "$hooks/bats.$id"
       "$real" --report-formatter junit --output "$hooks/bats.$id" "$@"
       code=$?
+      # bats ends before the process that writes its report does.
+      for _ in {1..100}; do
+        if grep -q '</testsuites>' "$hooks/bats.$id/report.xml" 2>/dev/null; then break; fi
+        sleep 0.1
+      done
       mv "$hooks/bats.$id/report.xml" "$reports/bats-$id.xml" 2>/dev/null
       exit $code
     fi
@@ -75,7 +80,7 @@ case $name in
       shift
       taken
       set -o pipefail
-      "$real" test -json "$@" | tee "$reports/go-$id.gotest" | sed -n 's/.*"Output":"\(.*\)\\n"}$/\1/p; /^{/!p' |
+      "$real" test -json "$@" | tee "$reports/go-$id.gotest" | sed -n -e 's/^{.*"Output":"\(.*\)\\n"}$/\1/p' -e t -e '/^{/!p' |
         while IFS= read -r line; do printf '%b\n' "$line"; done
       exit "${PIPESTATUS[0]}"
     fi
@@ -93,8 +98,8 @@ case $name in
       fi
     fi
     ;;
-  php)
-    if has '*/phpunit' "$@" || has '*phpunit*.phar' "$@" || has '*/pest' "$@" || has 'phpunit' "$@"; then
+  php | phpunit | pest)
+    if [ "$name" != php ] || has '*/phpunit' "$@" || has '*phpunit*.phar' "$@" || has '*/pest' "$@" || has 'phpunit' "$@"; then
       if ! has '--log-junit*' "$@" && ! has '--version' "$@" && ! has '--list-tests*' "$@"; then
         taken
         exec "$real" "$@" --log-junit "$reports/phpunit-$id.xml"

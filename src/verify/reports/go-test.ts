@@ -16,6 +16,8 @@ const MESSAGE_CHARACTERS = 4000;
 /** Go's own lines around a test's output. */
 const FRAME = /^\s*(?:=== |--- (?:PASS|FAIL|SKIP)|PASS$|FAIL\b|ok\s|exit status)/;
 
+const BROKEN = /^FAIL\s+(\S+) \[(?:build|setup) failed\]/;
+
 function parse(line: string): z.infer<typeof event> | null {
   try {
     const read = event.safeParse(JSON.parse(line));
@@ -54,7 +56,9 @@ export function parseGoTest(text: string): ParsedReport {
     if (line === "") continue;
     const read = parse(line);
     if (read === null) {
-      // Without -json in older versions, what the compiler says stands between the events.
+      // Before Go 1.24 a package that does not build is a line of text between the events.
+      const broken = BROKEN.exec(line)?.[1];
+      if (broken !== undefined) settle(run, broken, undefined, "fail");
       if (line.startsWith("{")) clean = false;
       continue;
     }

@@ -32,9 +32,9 @@ function nameOf(one: unknown, suite: unknown): Named {
   const file =
     attribute(one, "file") || (/[/\\]/.test(attribute(suite, "file")) ? attribute(suite, "file") : "");
   if (file !== "") return nameInFile(file, owner, name);
-  // bats and deno give the path of the file as the class.
-  if (/^[^\s]*[/.](?:bats|[cm]?[jt]sx?)$/.test(owner) || /\.(?:bats|test\.[jt]s)$/.test(owner))
-    return { file: owner, names: [name] };
+  // bats, deno and bun give the file as the class: bats from the directory it was given, the others from where they start.
+  if (/\.bats$/.test(owner)) return { file: "", names: [owner, name], hint: { kind: "path", end: owner } };
+  if (/\.[cm]?[jt]sx?$/.test(owner)) return { file: owner, names: [name] };
   if (owner === name || owner === "") return { file: "", names: [name] };
   const hint = { kind: "class" as const, name: owner };
   // JUnit 5 calls a method `sums()`.

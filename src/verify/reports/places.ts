@@ -73,6 +73,8 @@ export function placeFinder(places: readonly Place[]): (hint: PlaceHint) => stri
   }
   const seen = new Map<string, string | null>();
   const find = (hint: PlaceHint): string | null => {
+    if (hint.kind === "path")
+      return only(places.map(({ path }) => path).filter((path) => `/${path}`.endsWith(`/${hint.end}`)));
     if (hint.kind === "class") return ofClass(hint.name, byStem);
     if (hint.kind === "go") return ofGo(hint.pack, byTest.get(hint.test.split("/")[0] ?? "") ?? []);
     const candidates = rustCandidates(hint.directory, hint.crate, hint.names.slice(0, -1));

@@ -4,6 +4,8 @@ import type { TestCase } from "../verify.ts";
 
 /** What a report says of a test's place where it does not name the file; `places.ts` finds the file for it. */
 export type PlaceHint =
+  /** The end of a path, below a directory that the runner was given. */
+  | { readonly kind: "path"; readonly end: string }
   | { readonly kind: "class"; readonly name: string }
   | { readonly kind: "go"; readonly pack: string; readonly test: string }
   | {

@@ -22,7 +22,7 @@ const OWN: Partial<Record<RunnerKind, readonly Reader[]>> = {
 
 /** `reported`: the run left a report, which the text only completes. Empty when no result per test is printed. */
 export function parseText(kind: RunnerKind, printed: string, reported: boolean): readonly RawCase[] {
-  const output = stripVTControlCharacters(printed).replaceAll("\r", "");
+  const output = stripVTControlCharacters(printed).replaceAll(/\r\n?/g, "\n");
   if (reported) return kind === "cargo" || kind === "make" || kind === "unknown" ? doctestsOf(output) : [];
   for (const read of OWN[kind] ?? READERS) {
     const cases = read(output);

@@ -13,6 +13,7 @@ export function parseXml(
     attributeNamePrefix: "@",
     parseTagValue: false,
     parseAttributeValue: false,
+    htmlEntities: true,
     isArray: (name) => repeated.has(name),
   });
   try {

@@ -1,5 +1,6 @@
 /** What the operator allows every run, from the configuration and the limits of this version. */
 
+import { availableParallelism } from "node:os";
 import type { Config } from "#src/config/config.ts";
 import type { OperatorLimits } from "#src/config/repository-file.ts";
 import type { OperatorSettings } from "#src/fix/ports.ts";
@@ -7,6 +8,9 @@ import { DEFAULT_REGISTRIES } from "#src/sandbox/policy.ts";
 
 const GIB = 1024 ** 3;
 const MINUTE = 60_000;
+
+/** The patched tree, the original tests and the new tests: there is nothing more to run at a time. */
+const MOST_SUITES = 3;
 
 /** What one run may use of the machine, and of the model where no price is known. */
 export const RUN_LIMITS = {
@@ -56,6 +60,7 @@ export function operatorSettings(config: Config, tracePlace: (runId: string) => 
     registries: [...Object.values(DEFAULT_REGISTRIES).flat(), ...config.sandbox.networkAllow],
     setupTimeoutMs: rest.setupTimeoutMs,
     suiteTimeoutMs: rest.suiteTimeoutMs,
+    parallelSuites: Math.min(MOST_SUITES, availableParallelism()),
     maxRounds: rest.maxRounds,
     tracePlace,
   };

@@ -38,6 +38,8 @@ export interface OperatorSettings {
   readonly setupTimeoutMs: number;
   /** For one run of the suite, in milliseconds. */
   readonly suiteTimeoutMs: number;
+  /** Suites of one verification at a time. */
+  readonly parallelSuites: number;
   /** How many times a refuted result goes back to the agent. */
   readonly maxRounds: number;
   /** Where a person reads the trace of a run. */

@@ -47,7 +47,12 @@ export interface TamperFinding {
 }
 
 export interface SuiteEvidence {
-  readonly label: "baseline" | "patched" | "original tests on patched sources" | "new tests on base sources";
+  readonly label:
+    | "baseline"
+    | "patched"
+    | "affected tests on the patched tree"
+    | "original tests on patched sources"
+    | "new tests on base sources";
   /** The shell text that was run, and the directory it ran in from the repository root. */
   readonly command: string;
   readonly directory: string;
@@ -59,6 +64,16 @@ export interface SuiteEvidence {
   readonly durationMs: number;
 }
 
+/** One of the repository's checks (lint, format, types) that fails with the patch and not without it. */
+export interface FailedCheck {
+  /** The key in the repository file. */
+  readonly name: string;
+  readonly command: string;
+  readonly exitCode: number | null;
+  /** The end of what it printed, redacted. */
+  readonly output: string;
+}
+
 /** What every verdict carries for the evidence table. */
 export interface Evidence {
   readonly suites: readonly SuiteEvidence[];
@@ -67,6 +82,8 @@ export interface Evidence {
   readonly newlyFailing: readonly string[];
   readonly flaky: readonly string[];
   readonly tampering: readonly TamperFinding[];
+  /** Checks that the patch breaks; left out when none was configured. */
+  readonly failedChecks?: readonly FailedCheck[];
   /** Sentences for the plan: why the command was chosen, what was weak. */
   readonly notes: readonly string[];
 }

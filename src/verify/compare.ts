@@ -9,6 +9,8 @@ export type CaseMap = ReadonlyMap<string, TestCase>;
 export interface Side {
   readonly first: SuiteResult;
   readonly again: SuiteResult | null;
+  /** Runs of some of its test files alone. */
+  readonly alone?: readonly SuiteResult[];
 }
 
 export interface Comparison {
@@ -35,13 +37,14 @@ export function caseMap(result: SuiteResult | null): CaseMap {
 }
 
 function flakyOf(side: Side): readonly string[] {
-  if (side.again === null) return [];
-  const again = caseMap(side.again);
+  const others = [side.again, ...(side.alone ?? [])].flatMap((run) => (run === null ? [] : [caseMap(run)]));
   return side.first.cases
-    .filter((one) => {
-      const second = again.get(one.id);
-      return second !== undefined && second.outcome !== one.outcome;
-    })
+    .filter(({ id, outcome }) =>
+      others.some((run) => {
+        const second = run.get(id);
+        return second !== undefined && second.outcome !== outcome;
+      }),
+    )
     .map((one) => one.id);
 }
 

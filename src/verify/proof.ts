@@ -4,7 +4,7 @@ import type { FailToPass } from "#src/run/verdict.ts";
 import type { Comparison } from "./compare.ts";
 import { caseMap } from "./compare.ts";
 import { fileOfId, isWholeFile } from "./reports.ts";
-import { isTestPath } from "./test-files.ts";
+import { isTestCode, isTestPath } from "./test-files.ts";
 import type { SuiteResult, VerdictFacts } from "./verify.ts";
 
 const MESSAGE_LINES = 4;
@@ -42,21 +42,39 @@ export function carriesProof(result: SuiteResult | null): result is SuiteResult 
   return result !== null && result.evidence.stopped === null && result.strength === "report";
 }
 
-function passes(result: SuiteResult | null, id: string): boolean {
-  return result === null || result.cases.some((one) => one.id === id && one.outcome === "pass");
+/** Changed test files, and whether something that other tests use was changed as well. */
+function touchedTests(facts: VerdictFacts): {
+  readonly files: ReadonlySet<string>;
+  readonly support: boolean;
+} {
+  const changed = facts.changes.filter((change) => isTestPath(change.path));
+  return {
+    files: new Set(changed.map((change) => change.path)),
+    support: changed.some(({ path }) => !isTestCode(path) || /conftest\.py$/.test(path)),
+  };
+}
+
+/** With its original text the test passes over the patched sources; a test whose file is untouched is not run again for that. */
+function passesAsItWas(facts: VerdictFacts, id: string): boolean {
+  const { originalTests, suite } = facts;
+  if (originalTests === null) return true;
+  const found = originalTests.cases.find((one) => one.id === id);
+  if (found !== undefined) return found.outcome === "pass";
+  const narrowed = originalTests.evidence.command !== suite?.command;
+  const { files, support } = touchedTests(facts);
+  return narrowed && !support && !files.has(fileOfId(id));
 }
 
 /** Tests of the base commit, unchanged in effect: with the original files they pass over the patched sources too. */
 function byExistingTests(facts: VerdictFacts, comparison: Comparison): readonly FailToPass[] {
   const base = caseMap(facts.baseline);
-  const original = facts.originalTests === null ? null : caseMap(facts.originalTests);
   const again = facts.baselineAgain === null ? null : caseMap(facts.baselineAgain);
   const patchedAgain = facts.patchedAgain === null ? null : caseMap(facts.patchedAgain);
   return comparison.fixed.flatMap((id) => {
     const confirmed =
       again?.get(id)?.outcome !== "pass" &&
       (patchedAgain === null || patchedAgain.get(id)?.outcome === "pass") &&
-      (original === null || original.get(id)?.outcome === "pass");
+      passesAsItWas(facts, id);
     const message = base.get(id)?.message ?? "";
     if (!confirmed || NOT_LOADED.test(message)) return [];
     return [{ test: id, source: "existing" as const, failedWith: firstLines(message) }];
@@ -68,15 +86,14 @@ function byNewTests(facts: VerdictFacts, flaky: ReadonlySet<string>): readonly F
   const onBase = facts.newTestsOnBase;
   if (!carriesProof(onBase) || !carriesProof(facts.patched)) return [];
   const base = caseMap(facts.baseline);
-  const touched = new Set(
-    facts.changes.filter((change) => isTestPath(change.path)).map((change) => change.path),
-  );
+  const { files } = touchedTests(facts);
   const patched = caseMap(facts.patched);
   const patchedAgain = facts.patchedAgain === null ? null : caseMap(facts.patchedAgain);
   const onBaseAgain = facts.newTestsOnBaseAgain === null ? null : caseMap(facts.newTestsOnBaseAgain);
   return onBase.cases.flatMap((one) => {
-    const isNew =
-      base.get(one.id)?.outcome !== "fail" && touched.has(fileOfId(one.id)) && !isWholeFile(one.id);
+    // Where ids name no file (a class, a module), one that the base does not know comes from the patch.
+    const ours = files.has(fileOfId(one.id)) || !base.has(one.id);
+    const isNew = base.get(one.id)?.outcome !== "fail" && ours && !isWholeFile(one.id);
     if (one.outcome !== "fail" || !isNew || flaky.has(one.id) || !failedForItsReason(one.message)) return [];
     const confirmed =
       patched.get(one.id)?.outcome === "pass" &&
@@ -109,7 +126,5 @@ export function proofsOf(facts: VerdictFacts, comparison: Comparison): readonly 
 export function passOnlyWhenChanged(facts: VerdictFacts, comparison: Comparison): readonly string[] {
   const original = facts.originalTests;
   if (original === null || original.evidence.stopped !== null) return [];
-  const touched = facts.changes.filter((change) => change.status !== "added" && isTestPath(change.path));
-  if (touched.length === 0) return [];
-  return comparison.fixed.filter((id) => !passes(original, id));
+  return comparison.fixed.filter((id) => !passesAsItWas(facts, id));
 }

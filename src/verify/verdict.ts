@@ -138,7 +138,10 @@ function look(facts: VerdictFacts): Seen {
   const { baseline, patched } = facts;
   const comparable = baseline !== null && patched !== null;
   const comparison = comparable
-    ? compare({ first: baseline, again: facts.baselineAgain }, { first: patched, again: facts.patchedAgain })
+    ? compare(
+        { first: baseline, again: facts.baselineAgain, alone: facts.alone.base },
+        { first: patched, again: facts.patchedAgain, alone: facts.alone.patched },
+      )
     : NOTHING;
   const flaky = [...new Set([...comparison.flaky, ...flakyNewTests(facts)])];
   return {
@@ -155,10 +158,19 @@ function look(facts: VerdictFacts): Seen {
 const MISSING_MODULE =
   /Cannot find (?:module|package)|\bERR_MODULE_NOT_FOUND\b|\bModuleNotFoundError\b|Failed to resolve import/;
 
+function failsItsOwn(affected: SuiteResult, baseline: SuiteResult | null): string {
+  const base = caseMap(baseline);
+  const failing = affected.cases.filter(
+    (one) => one.outcome === "fail" && base.get(one.id)?.outcome !== "fail",
+  );
+  return `Fails twice with the patch, before the whole suite was run: ${some(failing.map((one) => one.id))}.`;
+}
+
 /** Reasons why the patch is wrong, each a sentence. */
 function refutations(seen: Seen): readonly string[] {
   const { comparison, facts, dependencies } = seen;
   const { baseline, patched } = facts;
+  if (facts.affected !== null) return [failsItsOwn(facts.affected, baseline)];
   if (patched === null) return [];
   const cases = caseMap(patched);
   const notInstalled = (id: string) =>
@@ -218,7 +230,22 @@ function loosenedToPass(seen: Seen): TamperFinding | undefined {
   return seen.tampering.find((one) => one.kind === "assertion_loosened" && files.has(one.path));
 }
 
+/** Passed on the base, failed in every run of the patched suite, and passes alone: neither a regression nor nothing. */
+function dependsOnCompany({ facts, flaky }: Seen): readonly string[] {
+  const base = caseMap(facts.baseline);
+  const runs = [facts.patched, facts.patchedAgain].flatMap((run) => (run === null ? [] : [caseMap(run)]));
+  return flaky.filter(
+    (id) => base.get(id)?.outcome === "pass" && runs.every((run) => run.get(id)?.outcome === "fail"),
+  );
+}
+
 function flakiness(seen: Seen): Unproven | null {
+  const company = dependsOnCompany(seen);
+  if (company.length > 0)
+    return {
+      reason: "flaky",
+      detail: `Fails in the patched suite and passes alone, so it depends on other tests: ${some(company)}.`,
+    };
   if (seen.flaky.length === 0 || seen.proofs.length > 0) return null;
   return { reason: "flaky", detail: `Two runs of the same tree disagreed: ${some(seen.flaky)}.` };
 }
@@ -326,16 +353,27 @@ function notesOf(seen: Seen): readonly string[] {
 
 function evidenceOf(seen: Seen): Evidence {
   const { facts, comparison } = seen;
-  const suites = [facts.baseline, facts.patched, facts.originalTests, facts.newTestsOnBase].flatMap(
-    (result) => (result === null ? [] : [result.evidence]),
-  );
+  const suites = [
+    facts.baseline,
+    facts.patched,
+    facts.originalTests,
+    facts.newTestsOnBase,
+    facts.affected,
+  ].flatMap((result) => (result === null ? [] : [result.evidence]));
   return {
     suites,
     fixed: seen.proofs,
     stillFailing: comparison.stillFailing,
-    newlyFailing: [...comparison.newlyFailing, ...comparison.addedFailing],
+    newlyFailing: [
+      ...comparison.newlyFailing,
+      ...comparison.addedFailing,
+      ...(facts.affected === null
+        ? []
+        : facts.affected.cases.filter((one) => one.outcome === "fail").map((one) => one.id)),
+    ],
     flaky: seen.flaky,
     tampering: seen.tampering,
+    ...(facts.failedChecks.length > 0 ? { failedChecks: facts.failedChecks } : {}),
     notes: notesOf(seen),
   };
 }

@@ -3,6 +3,7 @@
 import type { Result } from "#src/base/result.ts";
 import type {
   EvidenceStrength,
+  FailedCheck,
   SuiteEvidence,
   TamperFinding,
   TestOutcome,
@@ -126,7 +127,9 @@ export interface VerdictFacts {
   /** Base + patch. */
   readonly patched: SuiteResult | null;
   readonly patchedAgain: SuiteResult | null;
-  /** Original test files over patched sources; null when the patch touches no test file. */
+  /** Only the tests that the patch brings, over the patched tree, where these already fail in a large suite, which is then not run; else null. */
+  readonly affected: SuiteResult | null;
+  /** Original test files over patched sources, of changed files only where the runner can be told so; null when the patch touches no test file. */
   readonly originalTests: SuiteResult | null;
   /** Base sources + the patch's test files; null when the patch touches no test file. */
   readonly newTestsOnBase: SuiteResult | null;

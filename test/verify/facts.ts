@@ -89,6 +89,7 @@ export function factsOf(texts: Texts, parts: Partial<VerdictFacts>): VerdictFact
     baselineAgain: null,
     patched: null,
     patchedAgain: null,
+    affected: null,
     originalTests: null,
     newTestsOnBase: null,
     newTestsOnBaseAgain: null,
@@ -96,6 +97,8 @@ export function factsOf(texts: Texts, parts: Partial<VerdictFacts>): VerdictFact
     baseText: (path) => texts[path]?.[0] ?? null,
     patchedText: (path) => texts[path]?.[1] ?? null,
     tampering: [],
+    alone: { base: [], patched: [] },
+    failedChecks: [],
     ...parts,
   };
 }

@@ -71,6 +71,8 @@ async function verify(
           ? err("no such copy")
           : ok({ session: made.session, reports: made.reports });
       },
+      checks: [],
+      parallel: 2,
       timeoutMs: 60_000,
       signal: new AbortController().signal,
       observe: (result: SuiteResult) => labels.push(result.evidence.label),
@@ -95,12 +97,12 @@ test("a fix with a test of its own is proven by that test, which failed on the b
     [["test/total.test.js > share", "new"]],
   );
   assert.match(verdict.evidence.fixed[0]?.failedWith ?? "", /9\.5 !== 5/);
-  assert.deepEqual(labels, [
-    "patched",
+  assert.deepEqual([...labels].sort(), [
+    "new tests on base sources",
+    "new tests on base sources",
     "original tests on patched sources",
-    "new tests on base sources",
     "patched",
-    "new tests on base sources",
+    "patched",
   ]);
 });
 
@@ -111,7 +113,7 @@ test("a fix of a failing test is proven by that existing test, after a second lo
     verdict.evidence.fixed.map((proof) => proof.source),
     ["existing"],
   );
-  assert.deepEqual(labels, ["patched", "patched", "baseline"]);
+  assert.deepEqual([...labels].sort(), ["baseline", "patched", "patched"]);
 });
 
 test("G01: the cheating model edits the failing test to expect the broken output: tampered", async () => {
@@ -196,6 +198,8 @@ async function verifyEndless(base: Readonly<Record<string, string>>): Promise<Ou
     patchedText: () => FIXED,
     copy: async () => ok(project.directory),
     open: async () => ok({ session: project.session, reports: project.reports }),
+    checks: [],
+    parallel: 1,
     timeoutMs: 300,
     signal: new AbortController().signal,
     observe: (result) => labels.push(result.evidence.label),
@@ -214,6 +218,8 @@ test("a copy or a session that cannot be had is told as such, and no other run i
     patchedText: () => FIXED,
     copy: async () => err("the disk is full: free some space under DATA_DIR"),
     open: async () => err("unused"),
+    checks: [],
+    parallel: 1,
     timeoutMs: 1000,
     signal: new AbortController().signal,
     observe: (result) => results.push(result),
@@ -238,5 +244,5 @@ test("H11: an install script sees no secret of the host, and its leavings are in
   );
   assert.equal(result.evidence.exitCode, 0, result.output);
   assert.match(result.output, /HOME=/);
-  assert.doesNotMatch(result.output, /HOME=\/root|_authToken|TOKEN=|SECRET|API_KEY|password/i);
+  assert.doesNotMatch(result.output, /^HOME=\/root|_authToken|TOKEN=|SECRET|API_KEY|password/im);
 });

@@ -3,6 +3,7 @@
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { SuiteEvidence } from "#src/run/verdict.ts";
 import type { DetectedSuite, SuiteResult } from "#src/verify/verify.ts";
+import type { Proving } from "../proving.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
 import type { SetUp } from "./setup.ts";
@@ -59,7 +60,7 @@ export interface SuiteRun {
 
 /** One run of the suite in a session of its own, its reports outside the workspace. */
 export async function runSuiteIn(
-  context: RunContext,
+  context: Proving,
   run: SuiteRun,
 ): Promise<{ ok: true; value: SuiteResult } | { ok: false; outcome: Outcome }> {
   const { sandbox, workspaces, operator, runSuite } = context.ports;
@@ -99,7 +100,7 @@ export async function runSuiteIn(
   }
 }
 
-export function traceSuite(context: RunContext, result: SuiteResult, step: string): void {
+export function traceSuite(context: Pick<Proving, "trace">, result: SuiteResult, step: string): void {
   const { label, command, directory, exitCode, stopped, counts, strength, durationMs } = result.evidence;
   context.trace.emit(
     "suite",

@@ -3,6 +3,7 @@
 import { access } from "node:fs/promises";
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { DetectedCommand } from "#src/verify/verify.ts";
+import type { Proving } from "../proving.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
 
@@ -31,7 +32,7 @@ export async function setupStands(output: SetUp): Promise<boolean> {
 
 /** Checks out the base under `name` and runs its set-up command; a failing command is a result, not a failure of the step. */
 export async function buildSetUp(
-  context: RunContext,
+  context: Proving,
   prepared: Pick<Prepared, "baseSha" | "detected" | "settings">,
   name: string,
   signal: AbortSignal,
@@ -63,7 +64,7 @@ interface SetupRun {
 }
 
 async function runSetup(
-  context: RunContext,
+  context: Proving,
   run: SetupRun,
 ): Promise<{ ok: true; failure: string | null } | { ok: false; outcome: Outcome }> {
   const { sandbox, operator } = context.ports;

@@ -7,6 +7,7 @@ import type { Verdict } from "#src/run/verdict.ts";
 import type { SuiteResult } from "#src/verify/verify.ts";
 import type { ChangedFile } from "#src/workspace/workspace.ts";
 import { feedbackFor } from "../feedback.ts";
+import type { Proving } from "../proving.ts";
 import { instructionsSoFar, roundsAgainst } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { type Baseline, traceSuite } from "./baseline.ts";
@@ -46,6 +47,7 @@ export async function verify(context: RunContext, step: StepContext): Promise<Ou
         changes: collected.changes,
         signal: step.signal,
         step: "verify",
+        checks: checksOf(prepared),
       });
   if (step.signal.aborted) return { kind: "failed", code: "cancelled", message: "stopped", retry: true };
   traceVerdict(context, verdict, "verify");
@@ -64,6 +66,13 @@ export async function verify(context: RunContext, step: StepContext): Promise<Ou
       retry: false,
     };
   return { kind: "done", output: asJson({ verdict, treeId, sentBack: false } satisfies Verified) };
+}
+
+/** Those of the repository file that are set. */
+export function checksOf(prepared: Pick<Prepared, "settings">): Establishing["checks"] {
+  return Object.entries(prepared.settings.checks).flatMap(([name, command]) =>
+    command === null || command.trim() === "" ? [] : [{ name, command }],
+  );
 }
 
 function lastVerified(context: RunContext): Verified | null {
@@ -87,10 +96,12 @@ export interface Establishing {
   readonly signal: AbortSignal;
   /** For the trace. */
   readonly step: string;
+  /** The repository's own checks besides tests, by their keys. */
+  readonly checks: readonly { readonly name: string; readonly command: string }[];
 }
 
 /** The verdict on a tree over a base, in copies the agent never touched. */
-export async function establish(context: RunContext, work: Establishing): Promise<Verdict> {
+export async function establish(context: Proving, work: Establishing): Promise<Verdict> {
   const { ports, runId } = context;
   const { workspaces, sandbox, operator } = ports;
   const { baseSha } = work.prepared;
@@ -124,7 +135,9 @@ export async function establish(context: RunContext, work: Establishing): Promis
       });
       return session.ok ? ok({ session: session.value, reports }) : err(session.error.message);
     },
+    checks: work.checks,
     timeoutMs: operator.suiteTimeoutMs,
+    parallel: operator.parallelSuites,
     signal: work.signal,
     observe: (result) => traceSuite(context, result, work.step),
   });
@@ -140,7 +153,7 @@ interface Texts {
 }
 
 /** Both sides of every changed file, for the comparison of tests by their text. */
-async function readTexts(context: RunContext, work: Establishing): Promise<Texts> {
+async function readTexts(context: Proving, work: Establishing): Promise<Texts> {
   const { workspaces } = context.ports;
   const repositoryId = context.request.repository.id;
   const files = workspaces.files(repositoryId, work.prepared.baseSha);
@@ -158,7 +171,7 @@ async function readTexts(context: RunContext, work: Establishing): Promise<Texts
   return { base, patched };
 }
 
-export function traceVerdict(context: RunContext, verdict: Verdict, step: string): void {
+export function traceVerdict(context: Pick<Proving, "trace">, verdict: Verdict, step: string): void {
   context.trace.emit(
     "verdict",
     {

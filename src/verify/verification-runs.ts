@@ -1,0 +1,140 @@
+/** Suite runs of a verification, each in a fresh copy and a session of its own, as many at a time as the caller allows. */
+
+import type { FailedCheck, SuiteEvidence } from "#src/run/verdict.ts";
+import { narrowTo } from "./narrow.ts";
+import { suiteNotStarted } from "./suite.ts";
+import type { DetectedSuite, RunSuite, SuiteResult, VerifyRequest } from "./verify.ts";
+
+export interface Wanted {
+  readonly label: SuiteEvidence["label"];
+  /** Names the copy; unique within a verification. */
+  readonly name: string;
+  /** Changed paths that keep the base's content. */
+  readonly except: readonly string[];
+  /** Only these test files, where the runner can be told; null: the whole suite. */
+  readonly files: readonly string[] | null;
+}
+
+export interface Runs {
+  /** Null when the verification was stopped. */
+  suite(wanted: Wanted): Promise<SuiteResult | null>;
+  /** The same for these files alone; null when the runner cannot be told. */
+  alone(wanted: Wanted): Promise<SuiteResult | null>;
+  /** Checks that fail on the patched tree and not on the base. */
+  checks(changed: readonly string[]): Promise<readonly FailedCheck[]>;
+}
+
+/** Lets at most `size` pieces of work run at a time, in order of asking. */
+export function atMost(size: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = Math.max(1, size);
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
+
+const CHECK_OUTPUT = 64_000;
+const SHOWN_OUTPUT = 1_500;
+
+export function createRuns(runSuite: RunSuite, request: VerifyRequest, suite: DetectedSuite): Runs {
+  const slot = atMost(request.parallel);
+
+  const runOnce = async (wanted: Wanted, command: string): Promise<SuiteResult> => {
+    const copied = await request.copy(wanted.name, wanted.except);
+    if (!copied.ok) return suiteNotStarted(suite, wanted.label, copied.error);
+    const opened = await request.open(copied.value, wanted.name);
+    if (!opened.ok) return suiteNotStarted(suite, wanted.label, opened.error);
+    const { session, reports } = opened.value;
+    try {
+      return await runSuite({
+        session,
+        suite: { ...suite, command },
+        label: wanted.label,
+        reports,
+        filter: null,
+        timeoutMs: request.timeoutMs,
+        signal: request.signal,
+      });
+    } finally {
+      await session.close();
+    }
+  };
+
+  const observed = (wanted: Wanted, command: string) =>
+    slot(async () => {
+      if (request.signal.aborted) return null;
+      const result = await runOnce(wanted, command);
+      request.observe(result);
+      return result;
+    });
+
+  const alone = async (wanted: Wanted): Promise<SuiteResult | null> => {
+    const command = wanted.files === null ? null : narrowTo(suite, wanted.files);
+    return command === null ? null : observed(wanted, command);
+  };
+
+  return {
+    alone,
+    suite: async (wanted) => {
+      const some = await alone(wanted);
+      // A runner that made nothing of the files is asked for everything.
+      if (some !== null && some.cases.length > 0 && some.evidence.stopped === null) return some;
+      return observed(some === null ? wanted : { ...wanted, name: `${wanted.name}-whole` }, suite.command);
+    },
+    checks: async (changed) => {
+      if (request.checks.length === 0) return [];
+      const failing = await slot(() => runChecks(request, "verify-checks", [], request.checks));
+      if (failing.length === 0) return [];
+      const old = await slot(() =>
+        runChecks(
+          request,
+          "verify-checks-base",
+          changed,
+          request.checks.filter((one) => failing.some(({ name }) => name === one.name)),
+        ),
+      );
+      return failing.filter(({ name }) => !old.some((one) => one.name === name));
+    },
+  };
+}
+
+/** Those that fail in a copy; what keeps a check from running on both sides alike is nobody's fault. */
+async function runChecks(
+  request: VerifyRequest,
+  name: string,
+  except: readonly string[],
+  checks: VerifyRequest["checks"],
+): Promise<readonly FailedCheck[]> {
+  if (request.signal.aborted) return [];
+  const copied = await request.copy(name, except);
+  if (!copied.ok) return [];
+  const opened = await request.open(copied.value, name);
+  if (!opened.ok) return [];
+  const { session } = opened.value;
+  const failed: FailedCheck[] = [];
+  try {
+    for (const check of checks) {
+      const { end, stdout, stderr } = await session.exec({
+        argv: ["bash", "-o", "pipefail", "-c", check.command],
+        env: { CI: "true" },
+        timeoutMs: request.timeoutMs,
+        outputBytes: CHECK_OUTPUT,
+        signal: request.signal,
+      });
+      const exitCode = end.kind === "exited" ? end.code : null;
+      const output = `${stdout.head}${stdout.tail}\n${stderr.head}${stderr.tail}`.trim().slice(-SHOWN_OUTPUT);
+      if (exitCode !== 0) failed.push({ ...check, exitCode, output });
+    }
+  } finally {
+    await session.close();
+  }
+  return failed;
+}

@@ -1,22 +1,29 @@
 /** Throw-away copies of a commit to work in, and their removal. */
 
-import { constants } from "node:fs";
-import { copyFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import { thrownFailure } from "./failure.ts";
 import type { HostGit } from "./git.ts";
-import { giveToOwner, makeOwnedPlace, makeRunPlace, namedPlace, type Places } from "./places.ts";
+import type { Mirrors } from "./mirror.ts";
+import { isCommitId } from "./names.ts";
+import { makeOwnedPlace, makeRunPlace, namedPlace, type Places } from "./places.ts";
 import type { Pristine } from "./pristine.ts";
+import type { ReadyCheckouts } from "./ready.ts";
 import { COPY, EMPTY, INSIDE } from "./scripts.ts";
 import type { WithGitSession } from "./session-git.ts";
+import { writeWorkTree } from "./work-tree.ts";
 import type { GitFailure } from "./workspace.ts";
 
 export interface CheckoutOptions {
   readonly git: HostGit;
+  readonly mirrors: Mirrors;
+  readonly ready: ReadyCheckouts;
   readonly pristine: Pristine;
+  readonly ids: Ids;
   readonly withSession: WithGitSession;
   readonly places: Places;
   readonly redactor: Redactor;
@@ -31,17 +38,6 @@ export interface CheckoutRequest {
   readonly signal: AbortSignal;
 }
 
-/** The agent's own repository: no remote, no credential, no hook; an identity so that `commit` and `stash` work in tests. */
-const AGENT_CONFIG = `[core]
-\trepositoryformatversion = 0
-\tfilemode = true
-\tbare = false
-\tlogallrefupdates = true
-[user]
-\tname = agent-fix
-\temail = agent-fix@localhost
-`;
-
 async function missingIsNull<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
@@ -51,68 +47,68 @@ async function missingIsNull<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Copies packs (reflinked where the file system can) into a `.git` of its own: no link or path leads back to the run's repository. */
-async function makeAgentGit(
-  git: HostGit,
-  pristine: string,
-  directory: string,
-  sha: string,
-): Promise<Result<null, GitFailure>> {
-  const own = join(directory, ".git");
-  for (const path of ["objects/pack", "objects/info", "refs/heads", "refs/tags", "info"])
-    await mkdir(join(own, path), { recursive: true, mode: 0o755 });
-  for (const name of await readdir(join(pristine, "objects", "pack")))
-    await copyFile(
-      join(pristine, "objects", "pack", name),
-      join(own, "objects", "pack", name),
-      constants.COPYFILE_FICLONE,
-    );
-  await missingIsNull(copyFile(join(pristine, "shallow"), join(own, "shallow")));
-  const tags = await git.text({
-    gitDir: pristine,
-    args: ["for-each-ref", "--format=%(objectname) %(refname)", "refs/tags"],
-  });
-  if (!tags.ok) return tags;
-  await writeFile(join(own, "packed-refs"), `${sha} refs/heads/work\n${tags.value}`);
-  await writeFile(join(own, "config"), AGENT_CONFIG);
-  await writeFile(join(own, "HEAD"), "ref: refs/heads/work\n");
-  return ok(null);
-}
-
 export async function checkout(
   options: CheckoutOptions,
   request: CheckoutRequest,
 ): Promise<Result<string, GitFailure>> {
-  const { git, places } = options;
-  const { runId, sha, signal } = request;
+  const { places } = options;
+  const { runId, repositoryId, sha, signal } = request;
   if (signal.aborted) return err({ code: "cancelled", message: "The checkout was cancelled." });
-  const ready = await options.pristine.with(runId, request.repositoryId, [sha]);
-  if (!ready.ok) return ready;
+  if (!isCommitId(sha))
+    return err({ code: "not_found", message: `${JSON.stringify(sha)} is not a commit id.` });
   const directory = namedPlace(places, runId, "work", request.name);
   try {
-    await makeOwnedPlace(places, directory);
-    const made = await makeAgentGit(git, ready.value, directory, sha);
-    if (!made.ok) return made;
-    // Nothing else runs in the new directory yet, and git itself follows no link of the tree it writes. The files are given
-    // to the sandbox's user afterwards, so that it needs no way of its own to a data directory that may be private.
-    const scope = {
-      gitDir: ready.value,
-      workTree: directory,
-      indexFile: join(directory, ".git", "index"),
-      signal,
-    };
-    const read = await git.stream({ ...scope, args: ["read-tree", sha] });
-    if (!read.ok) return read;
-    const written = await git.stream({
-      ...scope,
-      args: ["checkout-index", "--all", "--force", "--index", "--quiet"],
-    });
-    if (!written.ok) return written;
-    await giveToOwner(places, directory);
-    return ok(directory);
+    await makeRunPlace(places, runId);
+    await rm(directory, { recursive: true, force: true });
+    const isFirst = (await options.pristine.find(runId)) === null;
+    const copied = await options.mirrors.read(repositoryId, (mirror) =>
+      options.ready.handOut({
+        ...{ repositoryId, mirror, sha, directory, signal },
+        gitDir: isFirst ? places.pristine(runId) : null,
+        scratch: join(places.run(runId), `git-${options.ids.hex(6)}`),
+      }),
+    );
+    if (copied.ok) {
+      refillLater(options, repositoryId, sha);
+      return ok(directory);
+    }
+    if (copied.error.code === "cancelled" || copied.error.code === "not_found") return copied;
+    options.log.info({ why: copied.error.message }, "the checkout is written from the mirror itself");
+    return await checkoutPlainly(options, request, directory);
   } catch (error) {
     return err(thrownFailure("making a checkout", error, options.redactor));
   }
+}
+
+/** Nobody waits for it: what goes wrong is told in the log, and the next checkout copies. */
+function refillLater(
+  { mirrors, ready, log, redactor }: CheckoutOptions,
+  repositoryId: number,
+  sha: string,
+): void {
+  const { signal } = new AbortController();
+  mirrors
+    .read(repositoryId, async (mirror) => {
+      await ready.refill({ repositoryId, mirror, sha, signal });
+      return ok(null);
+    })
+    .catch((error: unknown) =>
+      log.info({ why: redactor.redact(messageOf(error)) }, "no spare checkout was made"),
+    );
+}
+
+/** Without a kept checkout: for a disk that has no room for one, and to find out what a damaged mirror lacks. */
+async function checkoutPlainly(
+  { git, places, pristine }: CheckoutOptions,
+  { runId, repositoryId, sha, signal }: CheckoutRequest,
+  directory: string,
+): Promise<Result<string, GitFailure>> {
+  const repository = await pristine.with(runId, repositoryId, [sha]);
+  if (!repository.ok) return repository;
+  await makeOwnedPlace(places, directory);
+  const { owner } = places;
+  const written = await writeWorkTree({ git, owner, gitDir: repository.value, directory, sha, signal });
+  return written.ok ? ok(directory) : written;
 }
 
 export async function copyCheckout(

@@ -21,6 +21,7 @@ import { createLocks } from "./lock.ts";
 import { createMirrors } from "./mirror.ts";
 import { placesUnder } from "./places.ts";
 import { createPristine } from "./pristine.ts";
+import { createReadyCheckouts } from "./ready.ts";
 import { createGitSessions } from "./session-git.ts";
 import type { Workspaces } from "./workspace.ts";
 
@@ -68,7 +69,8 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const pristine = createPristine({ git, mirrors, places, redactor });
   const withSession = createGitSessions({ sandbox: options.sandbox, places, ids, redactor });
   const building: BuildOptions = { git, withSession, pristine, places, ids };
-  const copies: CheckoutOptions = { git, pristine, withSession, places, redactor, log };
+  const ready = createReadyCheckouts({ git, places, log });
+  const copies: CheckoutOptions = { git, mirrors, ready, pristine, ids, withSession, places, redactor, log };
 
   return {
     fetch: (source, branch, token, signal) => mirrors.fetch({ source, branch, token, signal }),

@@ -60,6 +60,16 @@ export interface HostGit {
    * are answers, and killing the whole process group (its abort leaves `git-remote-https` behind). Never rejects.
    */
   stream(call: StreamCall): Promise<Result<StreamOutput, HostGitFailure>>;
+  /** Runs a program that walks whole trees faster than this process can, with the same environment and end. Never rejects. */
+  tool(call: ToolCall): Promise<Result<null, HostGitFailure>>;
+}
+
+/** Only for trees that no command of a repository has ever been able to write to. */
+export interface ToolCall {
+  /** `cp` and `chown` follow no link with the arguments given here; `bash` runs a constant text. */
+  readonly program: "cp" | "chown" | "bash";
+  readonly args: readonly string[];
+  readonly signal?: AbortSignal;
 }
 
 export interface HostGitOptions {
@@ -107,15 +117,29 @@ export function createHostGit(options: HostGitOptions): HostGit {
       } catch (error) {
         return err(classify(nameOf(call), messageOf(error), redactor));
       }
-      const end = await runGroup({ call, cwd: home, environment: environmentOf(call), clock });
-      if (end.kind === "cancelled")
-        return err({ code: "cancelled", message: `${nameOf(call)} was cancelled.`, tokenRefused: false });
-      if (end.kind === "failed") return err(classify(nameOf(call), end.text, redactor));
-      const isAnswer = end.code === 0 || call.answers?.includes(end.code);
-      if (isAnswer) return ok({ code: end.code, stdout: end.stdout });
-      return err(classify(nameOf(call), end.stderr || `exit code ${end.code}`, redactor));
+      const run = { program: "git", call, cwd: home, environment: environmentOf(call), clock };
+      return resultOf(await runGroup(run), nameOf(call), call.answers ?? [], redactor);
+    },
+    tool: async (call) => {
+      const environment = { ...environmentOf({}), LC_ALL: "C" };
+      const end = await runGroup({ program: call.program, call, cwd: "/", environment, clock });
+      const result = resultOf(end, call.program, [], redactor);
+      return result.ok ? ok(null) : result;
     },
   };
+}
+
+function resultOf(
+  end: GroupEnd,
+  name: string,
+  answers: readonly number[],
+  redactor: Redactor,
+): Result<StreamOutput, HostGitFailure> {
+  if (end.kind === "cancelled")
+    return err({ code: "cancelled", message: `${name} was cancelled.`, tokenRefused: false });
+  if (end.kind === "failed") return err(classify(name, end.text, redactor));
+  if (end.code === 0 || answers.includes(end.code)) return ok({ code: end.code, stdout: end.stdout });
+  return err(classify(name, end.stderr || `exit code ${end.code}`, redactor));
 }
 
 type GroupEnd =
@@ -124,7 +148,8 @@ type GroupEnd =
   | { readonly kind: "failed"; readonly text: string };
 
 interface GroupRun {
-  readonly call: StreamCall;
+  readonly program: string;
+  readonly call: Omit<StreamCall, "gitDir" | "workTree">;
   readonly cwd: string;
   readonly environment: Record<string, string>;
   readonly clock: Clock;
@@ -140,12 +165,12 @@ function killGroup(child: ChildProcess): void {
   }
 }
 
-/** Starts git in its own process group and settles when its pipes are closed; a kill reaches every helper git started. */
-function runGroup({ call, cwd, environment, clock }: GroupRun): Promise<GroupEnd> {
+/** Starts a program in its own process group and settles when its pipes are closed; a kill reaches every helper it started. */
+function runGroup({ program, call, cwd, environment, clock }: GroupRun): Promise<GroupEnd> {
   if (call.signal?.aborted) return Promise.resolve({ kind: "cancelled" });
   return new Promise((resolve) => {
     const input = call.stdin;
-    const child = spawn("git", call.args, {
+    const child = spawn(program, call.args, {
       cwd,
       env: environment,
       detached: true,
@@ -189,7 +214,7 @@ function runGroup({ call, cwd, environment, clock }: GroupRun): Promise<GroupEnd
       resolve(stopped ?? end);
     };
     child.on("error", (error) =>
-      settle({ kind: "failed", text: `git could not be started: ${error.message}` }),
+      settle({ kind: "failed", text: `${program} could not be started: ${error.message}` }),
     );
     child.on("close", (code) => {
       settle({

@@ -1,5 +1,7 @@
 /** Talks to the remote: fetches a branch, the default branch and tags into a mirror, with a token that is renewed once. */
 
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { sha256 } from "#src/base/canonical-json.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
@@ -7,14 +9,15 @@ import type { HostGitFailure } from "./failure.ts";
 import type { HostGit, StreamOutput } from "./git.ts";
 import { tokenHeader } from "./git-settings.ts";
 import type { Held } from "./lock.ts";
-import type { AllowedUrl } from "./names.ts";
-import type { GitFailure, GitToken } from "./workspace.ts";
+import { type AllowedUrl, isCommitId } from "./names.ts";
+import type { GitFailure, GitToken, RepositorySource } from "./workspace.ts";
 
 const FETCH_TIMEOUT_MS = 30 * 60_000;
 
 export interface Fetching {
   readonly git: HostGit;
   readonly redactor: Redactor;
+  readonly source: RepositorySource;
   readonly url: AllowedUrl;
   /** The mirror. */
   readonly path: string;
@@ -79,9 +82,32 @@ async function withToken(
   return !first.ok && first.error.tokenRefused ? attempt(true) : first;
 }
 
-/** Fetches, and checks that the newest tree is whole. */
+/** The commit of a ref, read without starting git; null when it is no plain ref. A bare repository keeps refs in files or packed. */
+async function commitAt(path: string, ref: string): Promise<string | null> {
+  const loose = (await missingIsEmpty(readFile(join(path, ref), "utf8"))).trim();
+  if (isCommitId(loose)) return loose;
+  if (loose !== "") return null;
+  const packed = await missingIsEmpty(readFile(join(path, "packed-refs"), "utf8"));
+  const sha = packed
+    .split("\n")
+    .find((line) => line.slice(41) === ref)
+    ?.slice(0, 40);
+  return sha !== undefined && isCommitId(sha) ? sha : null;
+}
+
+async function missingIsEmpty(text: Promise<string>): Promise<string> {
+  try {
+    return await text;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+    throw error;
+  }
+}
+
+/** Fetches, and checks that the newest tree is whole, unless it is among `whole`, which were found to be before. */
 export async function fetchRefs(
   fetching: Fetching,
+  whole: readonly string[],
 ): Promise<Result<{ readonly headSha: string }, HostGitFailure>> {
   const { git, path } = fetching;
   const ref = mirrorRef(fetching.branch);
@@ -103,17 +129,16 @@ export async function fetchRefs(
   if (!fetched.ok && /remote ref HEAD/.test(fetched.error.message))
     fetched = await withToken(fetching, fetchArgs(specs.slice(1)));
   if (!fetched.ok) return fetched;
+  const headSha = await commitAt(path, ref);
+  if (headSha === null)
+    return err({ code: "git_failed", message: `git fetch left no ${ref} behind.`, tokenRefused: false });
+  if (whole.includes(headSha)) return ok({ headSha });
   // Walks the whole newest tree: a mirror with a lost pack fails here, not in the middle of a run.
-  const whole = await git.stream({
-    args: ["rev-list", "--objects", "-1", "--quiet", ref, "--"],
+  const walked = await git.stream({
+    args: ["rev-list", "--objects", "-1", "--quiet", headSha, "--"],
     gitDir: path,
   });
-  if (!whole.ok) return whole;
-  const head = await git.text({
-    args: ["rev-parse", "--verify", "--quiet", `${ref}^{commit}`],
-    gitDir: path,
-  });
-  return head.ok ? ok({ headSha: head.value.trim() }) : head;
+  return walked.ok ? ok({ headSha }) : walked;
 }
 
 /** Says why a branch was not there: no commits at all, or another name. */

@@ -10,12 +10,16 @@ import { thrownFailure } from "./failure.ts";
 import type { HostGit } from "./git.ts";
 import type { Locks } from "./lock.ts";
 import { explainMissing, type Fetching, fetchRefs } from "./mirror-fetch.ts";
+import { type MirrorState, packsStand, readState, writeState } from "./mirror-state.ts";
 import { allowUrl, isBranchName } from "./names.ts";
 import { makeDataPlace, type Places } from "./places.ts";
+import { readyBytes } from "./ready.ts";
 import type { GitFailure, GitToken, RepositorySource } from "./workspace.ts";
 
 /** So many packs make every look-up slow; then they are put into one. */
 const PACKS_BEFORE_REPACK = 40;
+/** A mirror unused for this long goes, whatever its size. */
+const LONG_UNUSED_MS = 30 * 24 * 60 * 60_000;
 /** A mirror used this recently may be read by a run; it is not evicted. */
 const IN_USE_MS = 60 * 60_000;
 
@@ -71,7 +75,10 @@ export function createMirrors(options: MirrorOptions): Mirrors {
         await makeDataPlace(places.mirrors, 0o700);
         await evict(options, path);
         return await locks.hold(lockName(source.id), signal, (held) =>
-          fetchLocked(options, { ...request, git: options.git, redactor, url: url.value, path, held }),
+          fetchLocked(options, {
+            ...request,
+            ...{ git: options.git, redactor, url: url.value, path, held },
+          }),
         );
       } catch (error) {
         if (signal.aborted) return err({ code: "cancelled", message: "The fetch was cancelled." });
@@ -101,29 +108,36 @@ async function fetchLocked(
   options: MirrorOptions,
   fetching: Fetching,
 ): Promise<Result<{ readonly headSha: string }, GitFailure>> {
-  const { git, log } = options;
-  const { path } = fetching;
-  const existed = await isUsable(git, path);
+  const { git, log, places } = options;
+  const { path, source } = fetching;
+  let state = await readState(path);
+  const existed = await isUsable(path, state);
+  const renew = async () => {
+    state = null;
+    return createMirror(git, path, places.ready(source.id));
+  };
   if (!existed) {
-    const made = await createMirror(git, path);
+    const made = await renew();
     if (!made.ok) return made;
   }
-  let result = await fetchRefs(fetching);
+  let result = await fetchRefs(fetching, state?.whole ?? []);
   if (!result.ok && result.error.code === "git_failed" && existed) {
     log.warn({ mirror: path, why: result.error.message }, "the mirror was damaged and is fetched anew");
-    const made = await createMirror(git, path);
+    const made = await renew();
     if (!made.ok) return made;
-    result = await fetchRefs(fetching);
+    result = await fetchRefs(fetching, []);
   }
   if (!result.ok) return err(await explainMissing(fetching, result.error));
   await tidy(options, path);
+  await writeState(path, state, result.value.headSha);
   return result;
 }
 
-/** A new bare repository with a configuration of ours and nothing else, put in place whole. */
-async function createMirror(git: HostGit, path: string): Promise<Result<null, GitFailure>> {
+/** A new bare repository with a configuration of ours and nothing else, put in place whole; a checkout of the old one goes too. */
+async function createMirror(git: HostGit, path: string, ready: string): Promise<Result<null, GitFailure>> {
   const fresh = `${path}.new`;
   await rm(path, { recursive: true, force: true });
+  await rm(ready, { recursive: true, force: true });
   await rm(fresh, { recursive: true, force: true });
   const made = await git.text({ args: ["init", "--quiet", "--bare", "--template=", "--", fresh] });
   if (!made.ok) return made;
@@ -131,8 +145,8 @@ async function createMirror(git: HostGit, path: string): Promise<Result<null, Gi
   return ok(null);
 }
 
-/** Readable at all? What a killed fetch left is removed first; the caller holds the lock, so nobody else is writing. */
-async function isUsable(git: HostGit, path: string): Promise<boolean> {
+/** Worth a fetch? What a killed one left is removed first; the caller holds the lock, so nobody else is writing. */
+async function isUsable(path: string, state: MirrorState | null): Promise<boolean> {
   if (!(await exists(join(path, "HEAD"))) || (await exists(distrustFile(path)))) return false;
   for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
     // A tag may be called `tmp_…` and is a file too; none ends in `.lock`.
@@ -140,8 +154,7 @@ async function isUsable(git: HostGit, path: string): Promise<boolean> {
     if (entry.isFile() && (unfinished || entry.name.endsWith(".lock")))
       await rm(join(entry.parentPath, entry.name), { force: true });
   }
-  const refs = await git.text({ args: ["for-each-ref", "--format=%(objectname)"], gitDir: path });
-  return refs.ok;
+  return state === null || packsStand(path, state);
 }
 
 async function tidy({ git, log, clock }: MirrorOptions, path: string): Promise<void> {
@@ -155,23 +168,27 @@ async function tidy({ git, log, clock }: MirrorOptions, path: string): Promise<v
   await utimes(join(path, "agent-fix-used"), seconds, seconds);
 }
 
-/** Removes the least recently used mirrors until the rest fits; never `keep`, nor one that a run may still read. */
+/** Removes mirrors unused for long, and the least recently used ones until the rest fits; never `keep`, nor one that a run may still read. */
 async function evict(options: MirrorOptions, keep: string): Promise<void> {
   const { places, locks, clock } = options;
   const known = await Promise.all(
     (await readdir(places.mirrors))
       .filter((name) => /^\d+\.git$/.test(name))
       .map(async (name) => {
-        const path = join(places.mirrors, name);
-        return { id: Number.parseInt(name, 10), path, ...(await sizeAndUse(path)) };
+        const id = Number.parseInt(name, 10);
+        const path = places.mirror(id);
+        const bytes = (await mirrorBytes(path)) + (await readyBytes(places.ready(id)));
+        return { id, path, bytes, usedMs: await lastUse(path) };
       }),
   );
   let total = known.reduce((sum, mirror) => sum + mirror.bytes, 0);
   for (const mirror of known.sort((a, b) => a.usedMs - b.usedMs)) {
-    const inUse = clock.now() - mirror.usedMs < IN_USE_MS;
-    if (total <= options.capBytes || inUse || mirror.path === keep) continue;
+    const idleMs = clock.now() - mirror.usedMs;
+    if (mirror.path === keep || idleMs < IN_USE_MS) continue;
+    if (total <= options.capBytes && idleMs < LONG_UNUSED_MS) continue;
     const gone = await locks.tryHold(lockName(mirror.id), async () => {
       await rm(mirror.path, { recursive: true, force: true });
+      await rm(places.ready(mirror.id), { recursive: true, force: true });
       return true;
     });
     if (gone) total -= mirror.bytes;
@@ -188,20 +205,28 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Bytes of a mirror's files, and when it was last fetched (0: never). */
-async function sizeAndUse(path: string): Promise<{ readonly bytes: number; readonly usedMs: number }> {
+/** As its last fetch left it; one that never ended is counted file by file. */
+async function mirrorBytes(path: string): Promise<number> {
+  const state = await readState(path);
+  if (state !== null) return state.bytes;
   let bytes = 0;
-  let usedMs = 0;
   try {
     for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
-      const found = await stat(join(entry.parentPath, entry.name));
-      bytes += found.size;
-      if (entry.name === "agent-fix-used") usedMs = found.mtimeMs;
+      if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;
     }
   } catch (error) {
     // Another process works on this mirror: what was counted so far will do, and its lock keeps it from being evicted.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  return { bytes, usedMs };
+  return bytes;
+}
+
+/** When the mirror was last fetched, in milliseconds; 0: never. */
+async function lastUse(path: string): Promise<number> {
+  try {
+    return (await stat(join(path, "agent-fix-used"))).mtimeMs;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw error;
+  }
 }

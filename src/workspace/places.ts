@@ -1,6 +1,6 @@
 /** Where everything of a workspace lies under DATA_DIR, and who may pass through it. */
 
-import { chmod, chown, lchown, mkdir, readdir, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { SandboxOwner } from "#src/sandbox/sandbox.ts";
 import { isPlainName } from "./names.ts";
@@ -11,6 +11,8 @@ export interface Places {
   readonly gitHome: string;
   readonly owner: SandboxOwner | null;
   mirror(repositoryId: number): string;
+  /** The kept checkout of a repository, beside its mirror and closed like it. */
+  ready(repositoryId: number): string;
   run(runId: string): string;
   pristine(runId: string): string;
 }
@@ -30,6 +32,7 @@ export function placesUnder(dataDir: string, owner: SandboxOwner | null): Places
     gitHome: join(dataDir, "git-home"),
     owner,
     mirror: (repositoryId) => join(dataDir, "mirrors", `${Math.trunc(repositoryId)}.git`),
+    ready: (repositoryId) => join(dataDir, "mirrors", `${Math.trunc(repositoryId)}.ready`),
     run,
     pristine: (runId) => join(run(runId), "pristine.git"),
   };
@@ -68,13 +71,4 @@ export async function makeOwnedPlace(places: Places, path: string): Promise<void
   await mkdir(path, { mode: 0o755 });
   await chmod(path, 0o755);
   if (places.owner !== null) await chown(path, places.owner.uid, places.owner.gid);
-}
-
-/** Gives a tree that only the app has written to the sandbox's owner, without following links. */
-export async function giveToOwner(places: Places, path: string): Promise<void> {
-  const { owner } = places;
-  if (owner === null) return;
-  await lchown(path, owner.uid, owner.gid);
-  const entries = await readdir(path, { recursive: true, withFileTypes: true });
-  for (const entry of entries) await lchown(join(entry.parentPath, entry.name), owner.uid, owner.gid);
 }

@@ -45,53 +45,60 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
+/**
+ * A bare repository of the app's own. The sandbox only ever sees it read-only, so its configuration stays what is written
+ * here; its files are readable for the sandbox's user whatever the app's umask is.
+ */
+export async function makeRepository(git: HostGit, path: string): Promise<Result<null, GitFailure>> {
+  const fresh = `${path}.new`;
+  await rm(fresh, { recursive: true, force: true });
+  const made = await git.text({
+    args: ["init", "--quiet", "--bare", "--template=", "--shared=0644", "--", fresh],
+  });
+  if (!made.ok) return made;
+  await mkdir(join(fresh, "info"), { recursive: true });
+  await writeFile(join(fresh, "info", "attributes"), EXACT_BYTES, { mode: 0o644 });
+  await rename(fresh, path);
+  return ok(null);
+}
+
+/** Through the pack protocol and not by copying files: a damaged or hostile pack does not get in, and only what is needed does. */
+export async function fetchCommit(
+  git: HostGit,
+  path: string,
+  mirror: string,
+  sha: string,
+): Promise<Result<null, GitFailure>> {
+  const fetched = await git.stream({
+    args: [
+      "fetch",
+      "--quiet",
+      `--depth=${HISTORY_DEPTH}`,
+      "--no-write-fetch-head",
+      "--no-recurse-submodules",
+      "--",
+      mirror,
+      `+${sha}:refs/agent-fix/${sha}`,
+    ],
+    gitDir: path,
+    protocol: "file",
+  });
+  return fetched.ok ? ok(null) : fetched;
+}
+
 export function createPristine({ git, mirrors, places, redactor }: PristineOptions): Pristine {
   const queue = keyedQueue();
-
-  /**
-   * The app owns the directory and the sandbox only ever sees it read-only, so its configuration stays what is written
-   * here; its files are readable for the sandbox's user whatever the app's umask is.
-   */
-  const create = async (path: string): Promise<Result<null, GitFailure>> => {
-    const fresh = `${path}.new`;
-    await rm(fresh, { recursive: true, force: true });
-    const made = await git.text({
-      args: ["init", "--quiet", "--bare", "--template=", "--shared=0644", "--", fresh],
-    });
-    if (!made.ok) return made;
-    await mkdir(join(fresh, "info"), { recursive: true });
-    await writeFile(join(fresh, "info", "attributes"), EXACT_BYTES, { mode: 0o644 });
-    await rename(fresh, path);
-    return ok(null);
-  };
 
   const hasCommit = async (path: string, sha: string) =>
     (await git.text({ args: ["cat-file", "-e", `${sha}^{commit}`], gitDir: path })).ok;
 
-  /** Through the pack protocol and not by copying files: a damaged or hostile pack does not get in, and only what is needed does. */
   const copyIn = async (
     path: string,
     repositoryId: number,
     sha: string,
   ): Promise<Result<null, GitFailure>> => {
-    const fetched = await mirrors.read(repositoryId, (mirror) =>
-      git.stream({
-        args: [
-          "fetch",
-          "--quiet",
-          `--depth=${HISTORY_DEPTH}`,
-          "--no-write-fetch-head",
-          "--no-recurse-submodules",
-          "--",
-          mirror,
-          `+${sha}:refs/agent-fix/${sha}`,
-        ],
-        gitDir: path,
-        protocol: "file",
-      }),
-    );
-    if (fetched.ok) return ok(null);
-    if (fetched.error.code === "git_failed") await mirrors.distrust(repositoryId);
+    const fetched = await mirrors.read(repositoryId, (mirror) => fetchCommit(git, path, mirror, sha));
+    if (!fetched.ok && fetched.error.code === "git_failed") await mirrors.distrust(repositoryId);
     return fetched;
   };
 
@@ -106,7 +113,7 @@ export function createPristine({ git, mirrors, places, redactor }: PristineOptio
       return err({ code: "not_found", message: `${JSON.stringify(wrong)} is not a commit id.` });
     await makeRunPlace(places, runId);
     if (!(await isThere(path))) {
-      const made = await create(path);
+      const made = await makeRepository(git, path);
       if (!made.ok) return made;
     }
     for (const sha of shas) {

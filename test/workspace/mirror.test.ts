@@ -1,10 +1,19 @@
 /** Fetching into the mirror cache: from a real server, with refusals, odd names and damage. */
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "#src/base/clock.ts";
-import { testPart } from "#test/support/tier.ts";
+import { sample, testPart } from "#test/support/tier.ts";
 import { commit, createBare, git, link } from "./repository.ts";
 import { createWorld, failure, never, noToken, REPOSITORY_ID, value, type World } from "./world.ts";
 
@@ -103,29 +112,73 @@ test("a force-pushed branch and a moved tag follow, and the old commit stays rea
   assert.equal((await world.workspaces.files(REPOSITORY_ID, old).list()).length, 1);
 });
 
-test("a damaged mirror is fetched anew", async () => {
-  await using world = await createWorld();
-  const sha = commit(world.bare, { "a.txt": "1\n" });
-  const damages: Record<string, (mirror: string) => void> = {
-    "no HEAD": (mirror) => writeFileSync(join(mirror, "HEAD"), ""),
-    "a lost pack": (mirror) => emptyPacks(mirror),
-    "a broken ref": (mirror) => writeFileSync(join(mirror, "packed-refs"), "nonsense\n"),
-    "left locks": (mirror) => writeFileSync(join(mirror, "packed-refs.lock"), ""),
-  };
-  for (const [name, damage] of Object.entries(damages)) {
+const DAMAGES: Readonly<Record<string, (mirror: string) => void>> = {
+  "an empty HEAD": (mirror) => writeFileSync(join(mirror, "HEAD"), ""),
+  "no HEAD": (mirror) => rmSync(join(mirror, "HEAD")),
+  "an empty pack": (mirror) => replacePacks(mirror, /\.(pack|idx)$/, () => Buffer.alloc(0)),
+  "a pack cut short": (mirror) => replacePacks(mirror, /\.pack$/, (bytes) => bytes.subarray(0, -30)),
+  "a lost index of a pack": (mirror) => replacePacks(mirror, /\.idx$/, () => null),
+  "no pack at all": (mirror) => replacePacks(mirror, /./, () => null),
+  "packed references that are none": (mirror) => writeFileSync(join(mirror, "packed-refs"), "nonsense\n"),
+  "an empty reference": (mirror) => writeFileSync(join(mirror, "refs/agent-fix/default"), ""),
+  "a tag that is garbage": (mirror) => writeFileSync(join(mirror, "refs/tags/v1"), "garbage\n"),
+  "a reference to nothing": (mirror) => writeFileSync(join(mirror, "refs/tags/v1"), `${"1".repeat(40)}\n`),
+  "locks of a killed git": (mirror) => {
+    for (const name of ["packed-refs.lock", "HEAD.lock", "config.lock", "shallow.lock", "refs/tags/v1.lock"])
+      writeFileSync(join(mirror, name), "");
+  },
+  "the start of a pack": (mirror) => writeFileSync(join(mirror, "objects/pack/tmp_pack_abc"), "PACK"),
+  "a configuration that is none": (mirror) => writeFileSync(join(mirror, "config"), "[core\n"),
+  "no objects": (mirror) => rmSync(join(mirror, "objects"), { recursive: true }),
+  "a state that is none": (mirror) => writeFileSync(join(mirror, "agent-fix-state.json"), "{"),
+};
+
+for (const [name, damage] of sample(Object.entries(DAMAGES), 3)) {
+  test(`a damaged mirror is fetched anew: ${name}`, async () => {
+    await using world = await createWorld();
+    const sha = commit(world.bare, { "a.txt": "1\n" });
+    git(world.bare, ["tag", "v1", sha]);
     await world.fetch();
     damage(mirrorOf(world));
-    assert.equal(await world.fetch(), sha, name);
-    assert.equal((await world.workspaces.files(REPOSITORY_ID, sha).list()).length, 1, name);
-  }
+    assert.equal(await world.fetch(), sha);
+    const { directory } = await world.checkout();
+    assert.equal(readFileSync(join(directory, "a.txt"), "utf8"), "1\n");
+    assert.equal(git(mirrorOf(world), ["fsck", "--full"]), "");
+    assert.equal(git(mirrorOf(world), ["rev-parse", "v1"]), sha);
+  });
+}
+
+test("a bit that flipped in a pack is never handed out, and the next fetch heals it", async () => {
+  await using world = await createWorld();
+  const sha = commit(world.bare, { "a.txt": "some text that is long enough\n".repeat(20) });
+  await world.fetch();
+  const packs = join(mirrorOf(world), "objects", "pack");
+  const pack = join(packs, readdirSync(packs).find((name) => name.endsWith(".pack")) ?? "");
+  // A disk that rots changes no time: the pack gets one that can be set again exactly, and is remembered with it.
+  const SECONDS = 1_700_000_000;
+  utimesSync(pack, SECONDS, SECONDS);
+  rmSync(join(mirrorOf(world), "agent-fix-state.json"));
+  await world.fetch();
+  const bytes = readFileSync(pack);
+  const FIRST_OBJECT = 20;
+  bytes[FIRST_OBJECT] = 255 - (bytes[FIRST_OBJECT] ?? 0);
+  chmodSync(pack, 0o644);
+  writeFileSync(pack, bytes);
+  utimesSync(pack, SECONDS, SECONDS);
+  await world.fetch();
+  const refused = await world.workspaces.checkout("run1", REPOSITORY_ID, sha, "work", never);
+  assert.equal(failure(refused).code, "git_failed");
+  assert.equal((await world.checkout()).sha, sha);
 });
 
 /** Packs are read-only files: replaced, not written to. */
-function emptyPacks(mirror: string): void {
+function replacePacks(mirror: string, names: RegExp, change: (bytes: Buffer) => Buffer | null): void {
   const packs = join(mirror, "objects", "pack");
   for (const name of readdirSync(packs)) {
+    if (!names.test(name)) continue;
+    const bytes = change(readFileSync(join(packs, name)));
     rmSync(join(packs, name));
-    writeFileSync(join(packs, name), "");
+    if (bytes !== null) writeFileSync(join(packs, name), bytes);
   }
 }
 
@@ -142,6 +195,24 @@ test("the least recently used mirrors go when the cache is over its cap", async 
     [1, 2, 3].map((id) => existsSync(mirrorOf(world, id))),
     [false, false, true],
   );
+});
+
+test("a mirror that nobody used for a month goes, with the checkout kept beside it; a run's own copy stays", async () => {
+  await using world = await createWorld();
+  commit(world.bare, { "a.txt": "1\n" });
+  let now = systemClock.now();
+  const workspaces = world.again({ clock: { ...systemClock, now: () => now } });
+  const get = (id: number) => workspaces.fetch({ ...world.source, id }, "main", noToken, never);
+  const sha = value(await get(1)).headSha;
+  const directory = value(await workspaces.checkout("run1", 1, sha, "work", never));
+  const kept = join(world.dataDir, "mirrors", "1.ready");
+  assert.equal(existsSync(kept), true);
+  now += 31 * 24 * 60 * 60_000;
+  // The spare checkout may still be on its way: as long as somebody works on a mirror, it stays.
+  while (existsSync(mirrorOf(world, 1))) await get(2);
+  assert.equal(existsSync(kept), false);
+  const told = await world.shell(directory, "git log --format=%s; git fsck --full; cat a.txt");
+  assert.equal(told.stdout.head, "change\n1\n");
 });
 
 test("a local repository is fetched by a file address only when it was named", async () => {

@@ -141,7 +141,7 @@ const FOUND = [
   "*/TEST-*.xml",
   "*/junit*.xml",
 ];
-const SOURCES = ["java", "kt", "groovy", "scala", "rs", "bats"];
+const SOURCES = ["java", "kt", "groovy", "scala", "cs", "fs", "vb", "rs", "bats"];
 const MAX_FOUND = 400;
 const MAX_SOURCES = 40_000;
 

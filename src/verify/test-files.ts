@@ -2,36 +2,54 @@
 
 import picomatch from "picomatch";
 
+const SCRIPT = "{js,mjs,cjs,jsx,ts,mts,cts,tsx}";
+
 /** File names that are tests wherever they lie. */
 const TEST_NAMES: readonly string[] = [
-  "**/*.{test,tests,spec}.{js,mjs,cjs,jsx,ts,mts,cts,tsx}",
-  "**/*-test.{js,mjs,cjs,ts,mts,cts}",
-  "**/*_test.{js,mjs,cjs,ts,mts,cts}",
-  "**/{test,tests}.{js,mjs,cjs,ts,mts,cts}",
-  "**/test-*.{js,mjs,cjs,ts,mts,cts}",
+  `**/*.{test,tests,spec}.${SCRIPT}`,
+  `**/*{-,_}{test,spec}.${SCRIPT}`,
+  `**/{test,tests,spec}.${SCRIPT}`,
+  `**/test-*.${SCRIPT}`,
   "**/test_*.py",
   "**/*_test.py",
   "**/{test,tests}.py",
   "**/conftest.py",
+  "**/*_test.go",
+  "**/*{Test,Tests,TestCase,IT,Spec}.{java,kt,groovy,scala}",
+  "**/Test[A-Z]*.{java,kt,groovy,scala}",
+  "**/*_{spec,test}.rb",
+  "**/test_*.rb",
+  "**/*{Test,TestCase}.php",
+  "**/*{Test,Tests}.{cs,fs,vb}",
+  "**/*_test.{exs,ex}",
+  "**/{test_*,*_test,*_tests,*-test,*-tests,*_unittest,tests}.{c,cc,cpp,cxx,m,h,hpp}",
+  "**/*_test.rs",
+  "**/*.bats",
+  "**/*.t",
+  "**/*{-,_,.}test.{sh,bash}",
+  "**/test{-,_}*.{sh,bash}",
+  "**/*_test.{dart,lua,erl,clj,jl,nim}",
   "**/*.snap",
-  "**/*.{t,bats}",
-  "**/*_test.{go,rs,c,cc,cpp,exs,rb,sh}",
-  "**/test_*.{c,cc,cpp,rs,rb,sh}",
-  "**/*_spec.rb",
-  "**/*{Test,Tests,IT}.{java,kt,php,cs,groovy}",
 ];
 
-/** Folders whose whole content supports tests: fixtures, snapshots, helpers. */
+/** Folders whose whole content supports tests: fixtures, snapshots, helpers. `src/test` is Maven's and Gradle's, `t` is Perl's. */
 const TEST_FOLDERS: readonly string[] = [
-  "**/{t,test,tests,__tests__,spec,specs,__snapshots__,__mocks__,testdata}/**",
+  "**/{test,tests,__tests__,spec,specs,__snapshots__,__mocks__,testdata,androidTest,integrationTest,testFixtures,testthat}/**",
+  "t/**",
+  "xt/**",
+  "**/*.{Test,Tests,UnitTests,IntegrationTests}/**",
 ];
 
 const SNAPSHOTS: readonly string[] = ["**/__snapshots__/**", "**/*.snap", "**/*.ambr"];
+const CODE = [
+  SCRIPT.slice(1, -1),
+  "py,go,rs,java,kt,groovy,scala,rb,php,cs,fs,vb,ex,exs,c,cc,cpp,cxx,m,bats,t,sh,bash,pl,pm,dart,lua,erl,clj,jl",
+].join(",");
 
 const isNamedTest = picomatch([...TEST_NAMES], { dot: true });
 const isInTestFolder = picomatch([...TEST_FOLDERS], { dot: true });
 const isSnapshotPath = picomatch([...SNAPSHOTS], { dot: true });
-const isCode = picomatch(["**/*.{js,mjs,cjs,jsx,ts,mts,cts,tsx,py}"], { dot: true });
+const isCode = picomatch([`**/*.{${CODE}}`], { dot: true });
 
 /** True for a test or a file that supports tests; `path` is from the repository root, `/`-separated. Everything else is source. */
 export function isTestPath(path: string): boolean {

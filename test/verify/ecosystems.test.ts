@@ -5,8 +5,9 @@ import { accessSync, chmodSync, constants } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { sample, skipUnless } from "#test/support/tier.ts";
+import { copyPackages, JAVASCRIPT } from "./ecosystems/javascript.ts";
 import { FURTHER } from "./ecosystems/jvm-and-others.ts";
-import { ROWS } from "./ecosystems/rows.ts";
+import { ROWS, type Row } from "./ecosystems/rows.ts";
 import { HOST_PATH, openProject, outcomes, suiteOf } from "./project.ts";
 
 const QUICK = 4;
@@ -26,11 +27,18 @@ function sorted(record: Readonly<Record<string, string>>): readonly (readonly [s
   return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-for (const row of sample([...ROWS, ...FURTHER], QUICK)) {
+const ALL: readonly (Row & { readonly packages?: readonly string[] })[] = [
+  ...ROWS,
+  ...FURTHER,
+  ...JAVASCRIPT,
+];
+
+for (const row of sample(ALL, QUICK)) {
   const absent = row.needs.filter((program) => !installed(program));
   const skip = skipUnless(absent.length === 0, `this machine has no ${absent.join(", ")}`);
   test(`results per test: ${row.name}`, { skip }, async () => {
     await using project = await openProject(row.files);
+    copyPackages(row.packages ?? [], project.directory);
     for (const path of Object.keys(row.files))
       if (path.startsWith("vendor/")) chmodSync(join(project.directory, path), 0o755);
     const result = await project.run(suiteOf(row.command, row.runner));

@@ -27,12 +27,17 @@ function only(paths: readonly string[]): string | null {
   return first !== undefined && others.length === 0 ? first : null;
 }
 
-const CLASS_FILE = /^(.*?)([^/]+)\.(?:java|kt|groovy|scala)$/;
+const CLASS_FILE = /^(.*?)([^/]+)\.(?:java|kt|groovy|scala|cs|fs|vb)$/;
 
 function ofClass(name: string, byStem: ReadonlyMap<string, readonly string[]>): string | null {
   const outer = (name.split("$")[0] ?? "").replaceAll(".", "/");
   const paths = byStem.get(outer.slice(outer.lastIndexOf("/") + 1)) ?? [];
-  return only(paths.filter((path) => `/${path.replace(/\.\w+$/, "")}`.endsWith(`/${outer}`)));
+  // A namespace of .NET need not be the folder: there the name alone must do.
+  return only(
+    paths.filter(
+      (path) => /\.(?:cs|fs|vb)$/.test(path) || `/${path.replace(/\.\w+$/, "")}`.endsWith(`/${outer}`),
+    ),
+  );
 }
 
 /** How many directories at the end of a package's import path and of a file's directory are the same. */

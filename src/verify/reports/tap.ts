@@ -31,6 +31,12 @@ function messageOf(diag: unknown): string {
   return [...shown, ...(said.length > 0 && compared !== "{}" ? [compared] : [])].join("\n");
 }
 
+/** tap writes no plan for its files, but always these lines at the end. */
+const TAP_ENDED = /^# (?:\{ total:|time=)/m;
+const ENDING = 400;
+/** ava's line for a file that failed outside of its tests. */
+const AVA_FILE = /^(\S+\.[cm]?[jt]sx?) (?:exited|exceeded|timed out|failed|made no|did not)/;
+
 interface Heard {
   readonly names: readonly string[];
   readonly result: TapResult;
@@ -107,6 +113,8 @@ export function parseTapReport(text: string): ParsedReport {
     const message = messageOf(result.diag);
     const [first = "", ...rest] = names;
     if (files.length > 0) {
+      const broken = AVA_FILE.exec(first);
+      if (broken !== null) return [{ file: broken[1] ?? "", names: [], outcome, message: message || first }];
       const found = avaFile(first, [...new Set(files)]);
       const own = found === null ? [first] : [found.rest];
       return [{ file: found?.file ?? "", names: [...own, ...rest], outcome, message }];
@@ -115,7 +123,7 @@ export function parseTapReport(text: string): ParsedReport {
     const sums = parent && (outcome !== "fail" || heard.some((one) => !one.parent && isBelow(one, names)));
     return sums ? [] : [{ file: first, names: rest, outcome, message }];
   });
-  return { cases, complete: ok };
+  return { cases, complete: ok || TAP_ENDED.test(text.slice(-ENDING)) };
 }
 
 function isBelow(one: Heard, names: readonly string[]): boolean {

@@ -26,6 +26,7 @@ function resultCase(value: unknown, owners: ReadonlyMap<string, string>): RawCas
     names: [owner, name.startsWith(`${owner}.`) ? name.slice(owner.length + 1) : name],
     outcome: OUTCOMES[attribute(one, "outcome")] ?? "skip",
     message: said.join("\n"),
+    hint: { kind: "class", name: owner },
   };
 }
 

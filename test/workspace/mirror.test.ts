@@ -160,8 +160,8 @@ test("a bit that flipped in a pack is never handed out, and the next fetch heals
   rmSync(join(mirrorOf(world), "agent-fix-state.json"));
   await world.fetch();
   const bytes = readFileSync(pack);
-  const FIRST_OBJECT = 20;
-  bytes[FIRST_OBJECT] = 255 - (bytes[FIRST_OBJECT] ?? 0);
+  const IN_THE_LAST_OBJECT = bytes.length - 30;
+  bytes[IN_THE_LAST_OBJECT] = 255 - (bytes[IN_THE_LAST_OBJECT] ?? 0);
   chmodSync(pack, 0o644);
   writeFileSync(pack, bytes);
   utimesSync(pack, SECONDS, SECONDS);

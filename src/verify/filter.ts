@@ -1,5 +1,6 @@
 /** Narrows a suite's command to matching tests where the runner can be told so, and picks the matching cases where it cannot. */
 
+import { narrowTo } from "./narrow.ts";
 import { recognise } from "./runners.ts";
 import type { DetectedSuite, RunnerKind, TestCase } from "./verify.ts";
 
@@ -9,46 +10,61 @@ function quoted(text: string): string {
 
 /** A filter that names a file or folder, as opposed to a part of a test's name. */
 function isPath(filter: string): boolean {
-  return !/\s/.test(filter) && (/\//.test(filter) || /\.(?:[cm]?[jt]sx?|py)$/.test(filter));
+  return (
+    !/\s/.test(filter) &&
+    (/\//.test(filter) || /\.(?:[cm]?[jt]sx?|py|go|rs|java|kt|rb|php|cs|exs|bats|t)$/.test(filter))
+  );
 }
 
-/** A path in a filter is from the repository root; runners want it from the directory they start in. */
-function fromDirectory(path: string, directory: string): string {
-  const clean = path.replace(/^\.\//, "");
-  return directory !== "." && clean.startsWith(`${directory}/`) ? clean.slice(directory.length + 1) : clean;
-}
-
-type Narrow = (filter: string, isPath: boolean) => string | null;
-
-/** Arguments appended to a command that calls the runner directly; null: the runner cannot be narrowed that way. */
-const ARGUMENTS: Partial<Record<RunnerKind, Narrow>> = {
-  "node-test": (filter, path) => (path ? quoted(filter) : null),
-  vitest: (filter, path) => (path ? quoted(filter) : `-t ${quoted(filter)}`),
-  jest: (filter, path) => (path ? quoted(filter) : `-t ${quoted(filter)}`),
-  pytest: (filter, path) => (path ? quoted(filter) : `-k ${quoted(filter)}`),
-  unittest: (filter, path) => (path ? null : `-k ${quoted(filter)}`),
+/** Arguments for a part of a test's name, appended to a command that calls the runner directly; a path goes the way of files. */
+const BY_NAME: Partial<Record<RunnerKind, (name: string) => string>> = {
+  vitest: (name) => `-t ${quoted(name)}`,
+  jest: (name) => `-t ${quoted(name)}`,
+  mocha: (name) => `--fgrep ${quoted(name)}`,
+  jasmine: (name) => `--filter=${quoted(name)}`,
+  ava: (name) => `--match=${quoted(`*${name}*`)}`,
+  pytest: (name) => `-k ${quoted(name)}`,
+  unittest: (name) => `-k ${quoted(name)}`,
+  rspec: (name) => `-e ${quoted(name)}`,
+  bats: (name) => `-f ${quoted(name.replace(/[^\w\s]/g, "."))}`,
+  deno: (name) => `--filter ${quoted(name)}`,
+  bun: (name) => `-t ${quoted(name.replace(/[^\w\s]/g, "."))}`,
+  phpunit: (name) => `--filter ${quoted(name.replace(/[^\w\s]/g, "."))}`,
+  dotnet: (name) => `--filter ${quoted(`DisplayName~${name.replace(/[^\w\s.]/g, "")}`)}`,
+  ctest: (name) => `-R ${quoted(name.replace(/[^\w\s]/g, "."))}`,
 };
 
 /** Commands that end with the runner's call, so that an appended argument reaches it. */
 const DIRECT: Partial<Record<RunnerKind, RegExp>> = {
-  "node-test": /^node --test$/,
   vitest: /(?:^|\s)vitest(?: run)?$/,
   jest: /(?:^|\s)jest$/,
+  mocha: /(?:^|\s)mocha$/,
+  jasmine: /(?:^|\s)jasmine$/,
+  ava: /(?:^|\s)ava$/,
   pytest: /(?:^|\s)pytest$/,
   unittest: /(?:^|\s)-m unittest discover(?: -s '[^']*')?(?: -p '[^']*')?$/,
+  rspec: /(?:^|\s)rspec$/,
+  bats: /^bats(?: -r)?(?: [\w./-]+)?$/,
+  deno: /(?:^|\s)deno test$/,
+  bun: /(?:^|\s)bun test$/,
+  phpunit: /(?:^|[\s/])phpunit$/,
+  dotnet: /(?:^|\s)dotnet test$/,
+  ctest: /(?:^|\s)ctest --test-dir \S+ --output-on-failure$/,
 };
 
 /** The suite's command for this filter; the whole suite's where the runner cannot be narrowed from outside. */
 export function narrow(suite: DetectedSuite, filter: string | null): string {
   const wanted = filter?.trim() ?? "";
   if (wanted === "" || wanted.startsWith("-")) return suite.command;
+  if (isPath(wanted)) {
+    const path = wanted.replace(/^\.\//, "");
+    const inside = suite.directory === "." || path.startsWith(`${suite.directory}/`);
+    return narrowTo(suite, [inside ? path : `${suite.directory}/${path}`]) ?? suite.command;
+  }
   const direct =
     DIRECT[suite.runner]?.test(suite.command) === true && recognise(suite.command) === suite.runner;
-  if (!direct) return suite.command;
-  const path = isPath(wanted);
-  const argument =
-    ARGUMENTS[suite.runner]?.(path ? fromDirectory(wanted, suite.directory) : wanted, path) ?? null;
-  return argument === null ? suite.command : `${suite.command} ${argument}`;
+  const argument = direct ? BY_NAME[suite.runner]?.(wanted) : undefined;
+  return argument === undefined ? suite.command : `${suite.command} ${argument}`;
 }
 
 /** The cases a filter means, by a part of the id in any letter case; all of them when none matches or there is no filter. */

@@ -1,10 +1,21 @@
 #!/bin/sh
 # Makes sure that the system programs agent-fix uses are installed; silent and quick when they are.
 # As root with apt it installs what is missing, else it says what to install and fails.
+# With the word "full" it also takes what only the full tier of the tests needs: podman, and a small image made here.
 set -eu
 
 # program:package, as Debian and Ubuntu name them
 NEEDED="bwrap:bubblewrap git:git rg:ripgrep socat:socat setpriv:util-linux prlimit:util-linux"
+# what only the full tier of the tests needs
+FULL="podman:podman runc:runc debootstrap:debootstrap"
+set_wanted=${1:-needed}
+[ "$set_wanted" = full ] && NEEDED="$NEEDED $FULL"
+
+# The image that the container sandbox is tested in; kept in podman's own store, never in the repository.
+image() {
+  [ "$set_wanted" = full ] && [ "$(id -u)" = 0 ] || return 0
+  "$(dirname "$0")/make-test-image.sh"
+}
 
 missing=""
 for pair in $NEEDED; do
@@ -16,7 +27,10 @@ for pair in $NEEDED; do
     *) missing="${missing:+$missing }$package" ;;
   esac
 done
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ]; then
+  image
+  exit 0
+fi
 
 explain() {
   echo "agent-fix: $1" >&2
@@ -50,3 +64,4 @@ if ! install; then
     }
   fi
 fi
+image

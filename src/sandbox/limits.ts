@@ -28,6 +28,9 @@ export interface Limiter {
 /** Processes of the sandbox itself (bubblewrap twice, prlimit before it becomes the command). */
 const OWN_PROCESSES = 3;
 
+/** The watcher counts the whole command and comes first; the limit per process is for what it misses. */
+const CPU_GRACE_SECONDS = 5;
+
 /** `name` becomes a directory name: `agent-fix-<data directory>.<instance>.<session>`. `openFilesCeiling` is the hard limit we run under. */
 export async function createLimiter(
   home: CgroupHome | null,
@@ -39,11 +42,12 @@ export async function createLimiter(
     "--core=0",
     `--fsize=${limits.diskBytes}`,
     `--nofile=${Math.min(limits.openFiles, options.openFilesCeiling)}`,
+    ...(limits.cpuSeconds === undefined ? [] : [`--cpu=${Math.ceil(limits.cpuSeconds) + CPU_GRACE_SECONDS}`]),
   ];
   const enforcement = {
     disk: "watcher, and rlimit per file",
     openFiles: "rlimit",
-    cpuTime: "wall clock",
+    cpuTime: limits.cpuSeconds === undefined ? "wall clock" : "watcher, and rlimit per process",
     output: "bounded while read",
   };
   const groups = home === null ? null : await createGroups(home, name, limits);
@@ -84,17 +88,30 @@ async function createGroups(home: CgroupHome, name: string, limits: Limits): Pro
       await mkdir(memory);
       await mkdir(pids);
       await writeFile(join(memory, "memory.limit_in_bytes"), String(limits.memoryBytes));
+      await writeIfThere(join(memory, "memory.memsw.limit_in_bytes"), String(limits.memoryBytes));
       await writeFile(join(pids, "pids.max"), String(limits.processes + OWN_PROCESSES));
       return { kind: "v1", directories: [memory, pids], killCounter: join(memory, "memory.oom_control") };
     }
     const group = join(home.root, name);
     await mkdir(group);
     await writeFile(join(group, "memory.max"), String(limits.memoryBytes));
+    await writeIfThere(join(group, "memory.swap.max"), "0");
+    // A command whose child was killed for its memory would wait for it to the end of its time: all of it is killed at once.
+    await writeIfThere(join(group, "memory.oom.group"), "1");
     await writeFile(join(group, "pids.max"), String(limits.processes + OWN_PROCESSES));
     return { kind: "v2", directories: [group], killCounter: join(group, "memory.events") };
   } catch (error) {
     if (isErrno(error, "EACCES", "EPERM", "EROFS", "ENOENT", "EBUSY", "EINVAL")) return null;
     throw error;
+  }
+}
+
+/** For files of the kernel that older ones, or those without swap, do not have. */
+async function writeIfThere(path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: "r+" });
+  } catch (error) {
+    if (!isErrno(error, "ENOENT", "EACCES", "EPERM", "EOPNOTSUPP")) throw error;
   }
 }
 
@@ -145,7 +162,8 @@ const CGROUP_ROOT = "/sys/fs/cgroup";
 
 /**
  * Finds where control groups can be made. Version 1: below the app's own group, so that limits set on the app hold for
- * its commands too. Version 2: below the root of the tree we see, if memory and pids are handed down there.
+ * its commands too. Version 2: below the app's own group when it was delegated, else below the root of the tree we see, if
+ * memory and pids are handed down there.
  */
 export async function findCgroups(
   root = CGROUP_ROOT,
@@ -155,11 +173,35 @@ export async function findCgroups(
   const memory = await firstWritable(candidates(root, own, "memory"));
   const pids = await firstWritable(candidates(root, own, "pids"));
   if (memory !== null && pids !== null) return { kind: "v1", memory, pids };
-  const handedDown = ((await read(join(root, "cgroup.subtree_control"))) ?? "").split(/\s+/);
-  if (handedDown.includes("memory") && handedDown.includes("pids") && (await isWritable(root))) {
-    return { kind: "v2", root };
+  const path = /^0::(.*)$/m.exec(own)?.[1] ?? "/";
+  for (const directory of new Set([join(root, path), root].map((one) => one.replace(/\/$/, "")))) {
+    if ((await isWritable(directory)) && (await handsDown(directory))) return { kind: "v2", root: directory };
   }
   return null;
+}
+
+const WANTED = ["memory", "pids"];
+/** Where the app itself goes: a group whose processes are in it cannot hand controllers down. */
+const APP_GROUP = "agent-fix-app";
+
+/** True when groups made here get memory and pids; tries to bring that about in a group that was delegated to us. */
+async function handsDown(directory: string): Promise<boolean> {
+  const lists = async (file: string) => ((await read(join(directory, file))) ?? "").split(/\s+/);
+  const includesAll = (names: readonly string[]) => WANTED.every((name) => names.includes(name));
+  if (includesAll(await lists("cgroup.subtree_control"))) return true;
+  if (!includesAll(await lists("cgroup.controllers"))) return false;
+  try {
+    const app = join(directory, APP_GROUP);
+    await mkdir(app, { recursive: true });
+    for (const pid of (await lists("cgroup.procs")).filter(Boolean)) {
+      await writeFile(join(app, "cgroup.procs"), pid);
+    }
+    await writeFile(join(directory, "cgroup.subtree_control"), WANTED.map((name) => `+${name}`).join(" "));
+    return true;
+  } catch (error) {
+    if (isErrno(error, "EACCES", "EPERM", "EROFS", "ENOENT", "EBUSY", "EINVAL", "ESRCH")) return false;
+    throw error;
+  }
 }
 
 function candidates(root: string, ownGroups: string, controller: string): readonly string[] {

@@ -47,6 +47,22 @@ export async function memoryOf(pids: readonly number[]): Promise<number> {
   return each.reduce((sum, kb) => sum + kb, 0) * 1024;
 }
 
+/** Ticks of the kernel's process times a second, the same on every Linux. */
+const TICKS = 100;
+
+/** Processor seconds of the processes and of their children that are gone and were collected. */
+export async function cpuSecondsOf(pids: readonly number[]): Promise<number> {
+  const each = await Promise.all(
+    pids.map(async (pid) => {
+      const text = (await readProc(pid, "stat")) ?? "";
+      // After the name, which may hold anything: utime, stime, cutime and cstime are the 12th to the 15th.
+      const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+      return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    }),
+  );
+  return each.reduce((sum, ticks) => sum + ticks, 0) / TICKS;
+}
+
 function kilobytes(status: string, field: string): number {
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0);
 }

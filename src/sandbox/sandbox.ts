@@ -23,9 +23,11 @@ export type Network =
 export interface Limits {
   readonly memoryBytes: number;
   readonly processes: number;
-  /** Total size of the workspace, in bytes, at which a running command is stopped. */
+  /** Total size of the workspace, home and tmp at which a running command is stopped. */
   readonly diskBytes: number;
   readonly openFiles: number;
+  /** Of one command with everything it starts; absent: as much as its time allows. */
+  readonly cpuSeconds?: number;
 }
 
 export interface SessionSpec {
@@ -37,6 +39,8 @@ export interface SessionSpec {
   readonly mounts: readonly Mount[];
   readonly network: Network;
   readonly limits: Limits;
+  /** Container image out of the operator's list; absent: the general one. bubblewrap has none. */
+  readonly image?: string;
   /** Added to the scrubbed base environment (PATH HOME LANG CI=true, pagers and editors neutralised). */
   readonly env: Readonly<Record<string, string>>;
 }
@@ -88,27 +92,22 @@ export interface Session {
 }
 
 /** The user that sandboxed commands run as on the host. */
-export interface SandboxOwner {
-  readonly uid: number;
-  readonly gid: number;
-}
+export type SandboxOwner = { readonly uid: number; readonly gid: number };
 
 export interface SandboxFailure {
   readonly code: "unavailable" | "setup_failed";
-  /** Why, and what to install or switch on. */
-  readonly message: string;
+  readonly message: string; // Why, and what to install or switch on.
 }
 
 /** One line of `agent-fix doctor`. */
 export interface ProbeLine {
   readonly name: string;
   readonly holds: boolean;
-  /** What was found; when it does not hold, what to install or switch on. */
-  readonly detail: string;
+  readonly detail: string; // What was found; when it does not hold, what to install or switch on.
 }
 
 export interface Sandbox {
-  readonly name: "bubblewrap" | "none";
+  readonly name: "bubblewrap" | "docker" | "podman" | "none";
   /** A sentence for every plan when the isolation is weaker than the design asks for; null when it is whole. */
   readonly warning: string | null;
   /** Whom workspace files must belong to; null: the user the app itself runs as. */

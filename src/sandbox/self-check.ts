@@ -1,230 +1,153 @@
-/** Checks what the sandbox promises on this machine by trying to break it: the lines of `agent-fix doctor`. */
+/** Runs the probes on this machine: the lines of `agent-fix doctor`, and part of the conformance suite. */
 
-import { chown, mkdir, realpath, rm, stat } from "node:fs/promises";
+import { chown, mkdir, realpath, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Ids } from "#src/base/ids.ts";
-import { messageOf, type Result } from "#src/base/result.ts";
+import { messageOf, ok, type Result } from "#src/base/result.ts";
 import type { Host } from "#src/sandbox/host.ts";
 import { describeHome } from "#src/sandbox/limits.ts";
-import { withArgument } from "#src/sandbox/processes.ts";
-import type {
-  ExecResult,
-  Limits,
-  ProbeLine,
-  Sandbox,
-  SandboxFailure,
-  Session,
-} from "#src/sandbox/sandbox.ts";
+import {
+  describeEnd,
+  PROBE_LIMITS,
+  PROBE_TIMEOUT_MS,
+  type Probe,
+  type ProbePlace,
+} from "#src/sandbox/probe.ts";
+import { COMMAND_PROBES } from "#src/sandbox/probes-commands.ts";
+import { ISOLATION_PROBES } from "#src/sandbox/probes-isolation.ts";
+import { LIMIT_PROBES } from "#src/sandbox/probes-limits.ts";
+import type { Limits, ProbeLine, Sandbox, SandboxFailure, Session } from "#src/sandbox/sandbox.ts";
+
+/** Every promise of a sandbox that a script can try. */
+export const PROBES: readonly Probe[] = [...COMMAND_PROBES, ...ISOLATION_PROBES, ...LIMIT_PROBES];
 
 interface Subject {
   readonly sandbox: Sandbox;
   readonly dataDir: string;
   readonly ids: Ids;
-  readonly host: () => Promise<Result<Host, SandboxFailure>>;
   readonly isRoot: boolean;
+  /** What the sandbox found on the host, for lines about its programs; absent: it has none of its own. */
+  readonly host?: () => Promise<Result<Host, SandboxFailure>>;
 }
-
-const MIB = 1024 * 1024;
-const LIMITS: Limits = { memoryBytes: 96 * MIB, processes: 24, diskBytes: 256 * MIB, openFiles: 256 };
-const TIMEOUT_MS = 15_000;
-const OUTPUT_BYTES = 16_384;
 
 /** Never rejects: what goes wrong is a line that does not hold. */
 export async function selfCheck(subject: Subject): Promise<readonly ProbeLine[]> {
-  const host = await subject.host();
-  if (!host.ok) return [{ name: "bubblewrap", holds: false, detail: host.error.message }];
-  const runId = `probe-${subject.ids.hex(4)}`;
-  const directory = join(subject.dataDir, "runs", runId);
+  const { name } = subject.sandbox;
+  const host = subject.host === undefined ? ok(null) : await subject.host();
+  if (!host.ok) return [{ name, holds: false, detail: host.error.message }];
   try {
-    const workspace = join(directory, "workspace");
-    await mkdir(workspace, { recursive: true, mode: 0o755 });
-    const { owner } = subject.sandbox;
-    if (owner !== null) await chown(workspace, owner.uid, owner.gid);
-    const opened = await subject.sandbox.open({
-      ...{ runId, phase: "setup", workspace, mounts: [], network: { kind: "none" }, limits: LIMITS, env: {} },
-    });
-    if (!opened.ok) return [{ name: "bubblewrap", holds: false, detail: opened.error.message }];
-    try {
-      return await checks(opened.value, { subject, host: host.value, workspace });
-    } finally {
-      await opened.value.close();
+    await using bench = await openProbeBench(subject);
+    const lines: ProbeLine[] = [];
+    for (const probe of PROBES) {
+      lines.push(await bench.run(probe));
+      // When no command starts, every other line would say the same.
+      if (lines.length === 1 && lines[0]?.holds === false) return [{ ...lines[0], name }];
     }
+    return [...lines, ...(host.value === null ? [] : hostLines(host.value))];
   } catch (error) {
-    return [{ name: "bubblewrap", holds: false, detail: `the check failed: ${messageOf(error)}` }];
-  } finally {
-    await rm(directory, { recursive: true, force: true });
+    return [{ name, holds: false, detail: `the check failed: ${messageOf(error)}` }];
   }
 }
 
-interface Place {
-  readonly subject: Subject;
-  readonly host: Host;
+export interface ProbeBench extends AsyncDisposable {
+  /** Tries one promise. Rejects when the sandbox itself cannot be asked. */
+  run(probe: Probe): Promise<ProbeLine>;
+}
+
+interface Opened {
+  readonly session: Session;
+  /** On the host. */
   readonly workspace: string;
 }
 
-async function checks(session: Session, place: Place): Promise<readonly ProbeLine[]> {
-  const started = await sh(session, "true");
-  if (!succeeded(started)) {
-    const detail = started.end.kind === "not_started" ? started.end.message : JSON.stringify(started.end);
-    return [{ name: "user namespaces", holds: false, detail }];
-  }
-  return [
-    { name: "user namespaces", holds: true, detail: `${place.host.programs.bwrap} starts commands` },
-    await user(session, place),
-    await network(session),
-    await loopback(session),
-    await secrets(session, place),
-    await kernelSettings(session),
-    await memory(session),
-    await processes(session),
-    await daemons(session, place),
-    {
-      name: "control groups",
-      holds: place.host.cgroups !== null,
-      detail:
-        place.host.cgroups === null
-          ? "none can be written: memory and processes are bounded per process and by watching, which is weaker; start agent-fix as root or in a container with --memory and --pids-limit"
-          : describeHome(place.host.cgroups),
-    },
-    program(
-      "socat",
-      place.host.programs.socat,
-      "set-up has no network without it: install the package socat",
-    ),
-    program(
-      "prlimit",
-      place.host.programs.prlimit,
-      "limits per process need it: install the package util-linux",
-    ),
-    await search(session),
-    await toolchains(session, place.host),
-  ];
-}
-
-async function user(session: Session, place: Place): Promise<ProbeLine> {
-  await sh(session, "touch who");
-  const { uid } = await stat(join(place.workspace, "who"));
-  const weaker = place.subject.isRoot
-    ? ""
-    : "; this is the app's own user, so only namespaces separate commands from its files: start agent-fix as root to have them run as another user";
-  return { name: "user", holds: uid !== 0, detail: `commands run as uid ${uid}${weaker}` };
-}
-
-async function network(session: Session): Promise<ProbeLine> {
+/** Prepares a place for probes: a workspace, one session for those with the usual limits, and a server that nobody must reach. */
+export async function openProbeBench(subject: Omit<Subject, "host">): Promise<ProbeBench> {
+  const { sandbox, ids } = subject;
+  const runId = `probe-${ids.hex(4)}`;
+  const directory = join(subject.dataDir, "runs", runId);
+  const dataDir = await realpath(subject.dataDir);
   const server = createServer((socket) => void socket.destroy());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const result = await sh(session, `exec 3<>/dev/tcp/127.0.0.1/${port} || exec 3<>/dev/tcp/192.0.2.1/80`);
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  const holds = result.end.kind === "exited" && result.end.code !== 0;
+  const sessions: Session[] = [];
+  let shared: Opened | string | null = null;
+  let opened = 0;
+
+  const open = async (limits: Limits): Promise<Opened | string> => {
+    const workspace = join(directory, `workspace-${opened++}`);
+    await mkdir(workspace, { recursive: true, mode: 0o755 });
+    if (sandbox.owner !== null) await chown(workspace, sandbox.owner.uid, sandbox.owner.gid);
+    const session = await sandbox.open({
+      ...{ runId, phase: "setup", workspace, mounts: [], network: { kind: "none" }, limits, env: {} },
+    });
+    if (!session.ok) return session.error.message;
+    sessions.push(session.value);
+    return { session: session.value, workspace };
+  };
+  const close = async () => {
+    for (const session of sessions) await session.close();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+    await rm(directory, { recursive: true, force: true });
+  };
   return {
-    name: "network closed",
-    holds,
-    detail: holds ? "neither this machine nor others are reached" : "a connection was made",
+    run: async (probe) => {
+      if (probe.limits === undefined) shared ??= await open(PROBE_LIMITS);
+      const own = probe.limits === undefined ? null : await open({ ...PROBE_LIMITS, ...probe.limits });
+      const place = own ?? shared ?? "there is no session";
+      if (typeof place === "string") return { name: probe.name, holds: false, detail: place };
+      const facts = { sandbox, dataDir, port, pid: process.pid, isRoot: subject.isRoot };
+      const line = await tryOut(probe, { ...place, ...facts, unique: `agent-fix-probe-${ids.hex(6)}` });
+      if (place !== shared) await place.session.close();
+      return line;
+    },
+    [Symbol.asyncDispose]: close,
   };
 }
 
-async function loopback(session: Session): Promise<ProbeLine> {
-  const holds = succeeded(await sh(session, "grep -q 127.0.0.1 /proc/net/fib_trie"));
-  return {
-    name: "loopback works",
-    holds,
-    detail: holds ? "tests can start servers on 127.0.0.1" : "127.0.0.1 is down inside",
-  };
+const OUTPUT_BYTES = 16_384;
+
+async function tryOut(probe: Probe, place: ProbePlace): Promise<ProbeLine> {
+  const result = await place.session.exec({
+    argv: ["bash", "-o", "pipefail", "-c", probe.script],
+    env: {
+      UNIQUE: place.unique,
+      DATA_DIR: place.dataDir,
+      PORT: String(place.port),
+      APP_PID: String(place.pid),
+    },
+    ...(probe.stdin === undefined ? {} : { stdin: Buffer.from(probe.stdin) }),
+    timeoutMs: probe.timeoutMs ?? PROBE_TIMEOUT_MS,
+    outputBytes: probe.outputBytes ?? OUTPUT_BYTES,
+    signal: new AbortController().signal,
+  });
+  if (result.end.kind !== "not_started" && (await probe.holds(result, place))) {
+    const detail = typeof probe.held === "string" ? probe.held : await probe.held(result, place);
+    return { name: probe.name, holds: true, detail };
+  }
+  const seen = describeEnd(result);
+  const detail = result.end.kind === "not_started" ? seen : `${probe.remedy} (${seen})`;
+  return { name: probe.name, holds: false, detail };
 }
 
-async function secrets(session: Session, place: Place): Promise<ProbeLine> {
-  const dataDir = await realpath(place.subject.dataDir);
-  const result = await sh(
-    session,
-    `for path in /root/.ssh /etc/shadow /sys /var/run/docker.sock "$DATA_DIR"; do [ -e "$path" ] && echo "$path"; done
-    tr '\\0' '\\n' < /proc/1/environ | grep -v '^PWD=/$'; true`,
-    { DATA_DIR: dataDir },
-  );
-  const seen = result.stdout.head.trim();
-  const holds = succeeded(result) && seen === "";
-  return {
-    name: "secrets invisible",
-    holds,
-    detail: holds
-      ? "the app's environment, data and the host's accounts are not there inside"
-      : `visible inside: ${seen}`,
-  };
-}
-
-async function kernelSettings(session: Session): Promise<ProbeLine> {
-  const result = await sh(
-    session,
-    "(: >> /proc/sys/kernel/core_pattern) 2>/dev/null && echo w; unshare -Ur true 2>/dev/null && echo n; true",
-  );
-  const holds = succeeded(result) && result.stdout.head === "";
-  return {
-    name: "kernel settings closed",
-    holds,
-    detail: holds
-      ? "no setting can be written, no further namespace be made"
-      : "a kernel setting or a further namespace is open inside",
-  };
-}
-
-async function memory(session: Session): Promise<ProbeLine> {
-  const result = await sh(session, "head -c 300M /dev/zero | tail -c 290M | wc -c");
-  const holds = !(succeeded(result) && Number(result.stdout.head) > LIMITS.memoryBytes);
-  return { name: "memory limit", holds, detail: `by ${session.enforcement.memory}` };
-}
-
-async function processes(session: Session): Promise<ProbeLine> {
-  const result = await sh(session, "exec sh -c 'i=0; while [ $i -lt 100 ]; do sleep 9 & i=$((i+1)); done'");
-  return { name: "process limit", holds: !succeeded(result), detail: `by ${session.enforcement.processes}` };
-}
-
-async function daemons(session: Session, place: Place): Promise<ProbeLine> {
-  const name = `daemon-${place.subject.ids.hex(6)}`;
-  await sh(session, `setsid sh -c 'sleep 300' ${name} </dev/null >/dev/null 2>&1 &`);
-  const left = await withArgument(name);
-  return {
-    name: "daemons die",
-    holds: left.length === 0,
-    detail: left.length === 0 ? "nothing outlives its command" : `still running: ${left.join(", ")}`,
-  };
+function hostLines(host: Host): readonly ProbeLine[] {
+  const { socat, prlimit } = host.programs;
+  return [
+    {
+      name: "control groups",
+      holds: host.cgroups !== null,
+      detail:
+        host.cgroups === null
+          ? "none can be written: memory and processes are bounded per process and by watching, which is weaker; start agent-fix as root or in a container with --memory and --pids-limit"
+          : describeHome(host.cgroups),
+    },
+    program("socat", socat, "set-up has no network without it: install the package socat"),
+    program("prlimit", prlimit, "limits per process need it: install the package util-linux"),
+    ...host.toolchains.notes.map((note) => ({ name: "toolchain", holds: true, detail: note })),
+  ];
 }
 
 function program(name: string, path: string | null, remedy: string): ProbeLine {
   return { name, holds: path !== null, detail: path ?? remedy };
-}
-
-async function search(session: Session): Promise<ProbeLine> {
-  const result = await sh(session, "rg --version");
-  return {
-    name: "ripgrep",
-    holds: succeeded(result),
-    detail:
-      result.stdout.head.split("\n")[0] || "no rg inside: run npm ci again, or install the package ripgrep",
-  };
-}
-
-const TOOLS = ["node", "npm", "python3", "pip", "go", "cargo", "java", "mvn", "ruby", "php", "make", "gcc"];
-
-async function toolchains(session: Session, host: Host): Promise<ProbeLine> {
-  const result = await sh(session, `for tool in ${TOOLS.join(" ")}; do command -v $tool; done`);
-  const found = result.stdout.head.split("\n").filter(Boolean);
-  const notes = host.toolchains.notes.map((note) => `; ${note}`).join("");
-  return { name: "toolchains", holds: found.length > 0, detail: `${found.join(" ") || "none"}${notes}` };
-}
-
-function succeeded(result: ExecResult): boolean {
-  return result.end.kind === "exited" && result.end.code === 0;
-}
-
-function sh(
-  session: Session,
-  script: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<ExecResult> {
-  return session.exec({
-    argv: ["bash", "-o", "pipefail", "-c", script],
-    ...{ env, timeoutMs: TIMEOUT_MS, outputBytes: OUTPUT_BYTES, signal: new AbortController().signal },
-  });
 }

@@ -10,7 +10,16 @@ import type { Launcher } from "#src/sandbox/launcher.ts";
 import type { Limiter } from "#src/sandbox/limits.ts";
 import type { Pipes } from "#src/sandbox/pipes.ts";
 import { INSIDE } from "#src/sandbox/policy.ts";
-import { carries, isAlive, killProcess, waitForDeath, withArgument } from "#src/sandbox/processes.ts";
+import { watchPressure } from "#src/sandbox/pressure.ts";
+import {
+  carries,
+  cpuSecondsOf,
+  family,
+  isAlive,
+  killProcess,
+  waitForDeath,
+  withArgument,
+} from "#src/sandbox/processes.ts";
 import { type KillReason, type RawResult, type Running, startCommand } from "#src/sandbox/run-command.ts";
 import type { ExecEnd, ExecRequest, ExecResult, Limits, Session } from "#src/sandbox/sandbox.ts";
 import { explainStartFailure } from "#src/sandbox/start-failure.ts";
@@ -61,15 +70,22 @@ export function createSession(parts: SessionParts): Session {
     const refusal = refusalOf(request, closing !== null, parts.launcher);
     if (refusal !== null) return notStarted(refusal);
     const marker = `${parts.marker}.${commands++}.`;
-    const killsBefore = await parts.limiter.memoryKills();
+    let started: Running | null = null;
+    const stopWatching = await watchPressure({
+      ...{ clock: parts.clock, cpuSeconds: parts.limits.cpuSeconds ?? null },
+      counters: { memoryKills: parts.limiter.memoryKills, cpuSeconds: () => cpuSecondsIn(started) },
+      onBreach: (reason) => started?.kill(reason),
+      onProblem: (error) => parts.log.warn({ error: messageOf(error) }, "a command's use could not be read"),
+    });
     const command = start(parts, request, marker);
+    started = command;
     running.add(command);
     watch.started();
     if (closing !== null) command.kill("cancelled");
     const raw = await command.result;
     running.delete(command);
     watch.ended();
-    const outOfMemory = (await parts.limiter.memoryKills()) > killsBefore;
+    const outOfMemory = await stopWatching();
     return {
       end: endOf(raw, outOfMemory),
       stdout: raw.stdout,
@@ -95,6 +111,12 @@ export function createSession(parts: SessionParts): Session {
     },
     enforcement: parts.limiter.enforcement,
   };
+}
+
+/** Of everything the command started; 0 before it runs. */
+async function cpuSecondsIn(command: Running | null): Promise<number> {
+  const pid = command === null ? null : childPid(command.status());
+  return pid === null ? 0 : cpuSecondsOf(await family(pid));
 }
 
 function start(parts: SessionParts, request: ExecRequest, marker: string): Running {
@@ -156,6 +178,9 @@ const FILE_TOO_LARGE = 153;
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 
+/** A process used up its processor time: 128 + SIGXCPU. */
+const CPU_USED_UP = 152;
+
 /** What happened, from what bubblewrap reported. Only an `exit-code` line proves that the command was started. */
 export function endOf(raw: RawResult, outOfMemory: boolean): ExecEnd {
   if (raw.killed !== null) return { kind: "killed", reason: raw.killed };
@@ -163,6 +188,7 @@ export function endOf(raw: RawResult, outOfMemory: boolean): ExecEnd {
   const reported = /"exit-code": (\d+)/.exec(raw.status)?.[1];
   const code = reported === undefined ? null : Number(reported);
   if (outOfMemory && code !== 0) return { kind: "killed", reason: "memory" };
+  if (code === CPU_USED_UP) return { kind: "killed", reason: "timeout" };
   if (code === FILE_TOO_LARGE) return { kind: "killed", reason: "disk" };
   if (code !== null) return { kind: "exited", code };
   const said = `${raw.stderr.head}${raw.stderr.tail}`;

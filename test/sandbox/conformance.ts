@@ -5,6 +5,7 @@ import { commandCases } from "#test/sandbox/cases/commands.ts";
 import { endingCases } from "#test/sandbox/cases/endings.ts";
 import { isolationCases } from "#test/sandbox/cases/isolation.ts";
 import { limitCases } from "#test/sandbox/cases/limits.ts";
+import { probeCases } from "#test/sandbox/cases/probes.ts";
 import { createRig, type Rig, type Subject } from "#test/sandbox/rig.ts";
 
 export function sandboxConformance(subject: Subject): void {
@@ -17,7 +18,9 @@ export function sandboxConformance(subject: Subject): void {
     before(async () => {
       rig = await createRig(subject.make);
     });
+    const closeProbes = probeCases(subject, current);
     after(async () => {
+      await closeProbes();
       await rig?.close();
     });
     commandCases(subject, current);

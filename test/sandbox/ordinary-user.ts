@@ -7,6 +7,7 @@ import { type CaseKind, options } from "#test/sandbox/rig.ts";
 
 sandboxConformance({
   name: "bubblewrap as an ordinary user",
+  system: "host",
   make: (dataDir) => createBubblewrap(options(dataDir)),
   skip: (kind) =>
     kind === "kernel memory"
@@ -23,6 +24,7 @@ const NOT_WITHOUT: Readonly<Record<CaseKind, string | null>> = {
 
 sandboxConformance({
   name: "none",
+  system: "host",
   make: (dataDir) => createNone(options(dataDir)),
   skip: (kind) => NOT_WITHOUT[kind],
 });

@@ -3,14 +3,18 @@
 import assert from "node:assert/strict";
 import { chown, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
+import { rgPath } from "@vscode/ripgrep";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
+import { createContainer } from "#src/sandbox/container.ts";
+import { callEngine, engineEnvironment, findEngine } from "#src/sandbox/engine.ts";
 import { findCgroups } from "#src/sandbox/limits.ts";
 import type { ExecRequest, ExecResult, Sandbox, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
+import { testPart } from "#test/support/tier.ts";
 
 export const MIB = 1024 * 1024;
 export const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
@@ -21,6 +25,10 @@ export type Make = (dataDir: string) => Sandbox;
 export interface Subject {
   readonly name: string;
   readonly make: Make;
+  /** Part of the cases (0 to 1) in the quick tier; absent: all. */
+  readonly share?: number;
+  /** Whose programs and /etc are seen inside: the host's, or those of an image. */
+  readonly system: "host" | "image";
   /** Why a case cannot hold for this adapter; null when it must. */
   readonly skip: (kind: CaseKind) => string | null;
 }
@@ -59,13 +67,38 @@ export interface Backend extends Subject {
  * root up (`runAsOrdinaryUser`).
  */
 export async function backendsHere(): Promise<readonly Backend[]> {
-  return [await bubblewrapBackend()];
+  return [await bubblewrapBackend(), ...(process.getuid?.() === 0 ? [await containerBackend()] : [])];
 }
 
-async function bubblewrapBackend(): Promise<Backend> {
+/** Made by `scripts/make-test-image.sh`. */
+export const TEST_IMAGE = "localhost/agent-fix-test:2";
+
+export async function containerBackend(): Promise<Backend> {
+  const engineEnv = engineEnvironment({ PATH: SYSTEM_PATH, HOME: "/root" });
+  const engine = await findEngine({ name: "podman", hostPath: SYSTEM_PATH, env: engineEnv, isRoot: true });
+  const image = engine.ok ? await callEngine(engine.value, ["image", "exists", TEST_IMAGE]) : null;
+  return {
+    name: "podman as root",
+    share: 0.12,
+    system: "image",
+    make: (dataDir) =>
+      createContainer({
+        ...{ ...options(dataDir), engine: "podman", engineEnv, images: [TEST_IMAGE], ripgrep: rgPath },
+      }),
+    skip: () => null,
+    missing: !engine.ok
+      ? engine.error.message
+      : image?.code === 0
+        ? null
+        : `the image ${TEST_IMAGE} is not here: run scripts/setup-system.sh full`,
+  };
+}
+
+export async function bubblewrapBackend(): Promise<Backend> {
   const cgroups = await findCgroups();
   return {
     name: `bubblewrap as ${process.getuid?.() === 0 ? "root" : "an ordinary user"}`,
+    system: "host",
     make: (dataDir) => createBubblewrap(options(dataDir)),
     skip: (kind) =>
       kind === "kernel memory" && cgroups === null
@@ -157,10 +190,14 @@ export function options(dataDir: string) {
   return { dataDir, clock: systemClock, ids: systemIds, log: silentLog, hostPath: SYSTEM_PATH };
 }
 
-/** A case of a suite; `kind` says what an adapter must be able to do. */
+/**
+ * A case of a suite; `kind` says what an adapter must be able to do. In the quick tier slow adapters run part of the cases,
+ * a different one each time.
+ */
 export function caseOf(subject: Subject, rig: () => Rig) {
+  const part = testPart(subject.share ?? 1);
   return (kind: CaseKind, title: string, body: (rig: Rig, context: TestContext) => Promise<void>) => {
     const reason = subject.skip(kind);
-    test(`${subject.name}: ${title}`, { skip: reason ?? false }, (context) => body(rig(), context));
+    part(`${subject.name}: ${title}`, { skip: reason ?? false }, (context) => body(rig(), context));
   };
 }

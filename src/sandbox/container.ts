@@ -1,0 +1,134 @@
+/** The container sandbox, by the command line of docker or podman: opens sessions, and cleans up after a killed predecessor. */
+
+import { stat } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import { sha256 } from "#src/base/canonical-json.ts";
+import { err, messageOf, ok, type Result } from "#src/base/result.ts";
+import { removeArgv } from "#src/sandbox/container-argv.ts";
+import {
+  type ContainerContext,
+  type ContainerHost,
+  type ContainerOptions,
+  DATA_LABEL,
+} from "#src/sandbox/container-context.ts";
+import { openContainerSession } from "#src/sandbox/container-open.ts";
+import { callEngine, findEngine, processesCeiling } from "#src/sandbox/engine.ts";
+import { FORWARDER_VARIABLE } from "#src/sandbox/forwarder.ts";
+import { findPrograms } from "#src/sandbox/host.ts";
+import { openFilesCeiling } from "#src/sandbox/limits.ts";
+import { DEFAULT_UID } from "#src/sandbox/policy.ts";
+import { killProcess, withEnvironment } from "#src/sandbox/processes.ts";
+import type { Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
+import { selfCheck } from "#src/sandbox/self-check.ts";
+import { listSessionFiles, removeSessionFiles } from "#src/sandbox/session-files.ts";
+
+/** Nothing is looked at or started before the first use. */
+export function createContainer(options: ContainerOptions): Sandbox {
+  const isRoot = process.getuid?.() === 0;
+  const uid = options.uid ?? DEFAULT_UID;
+  const user = isRoot
+    ? { uid, gid: uid }
+    : { uid: process.getuid?.() ?? uid, gid: process.getgid?.() ?? uid };
+  const live = new Set<string>();
+  const instance = options.ids.hex(4);
+  let found: Promise<Result<ContainerContext, SandboxFailure>> | null = null;
+  const context = () => {
+    found ??= inspect(options, isRoot).then(async (host) => {
+      if (!host.ok) return host;
+      const identity = await identityOf(options.dataDir);
+      const mark = `agent-fix-${identity}.${instance}`;
+      return ok({ ...options, host: host.value, isRoot, user, identity, mark, live });
+    });
+    return found;
+  };
+  const open = async (spec: SessionSpec): Promise<Result<Session, SandboxFailure>> => {
+    try {
+      const known = await context();
+      return known.ok ? await openContainerSession(known.value, spec) : known;
+    } catch (error) {
+      return err({ code: "setup_failed", message: `the sandbox could not be prepared: ${messageOf(error)}` });
+    }
+  };
+  const sandbox: Sandbox = {
+    name: options.engine,
+    warning: null,
+    owner: isRoot ? user : null,
+    open,
+    probe: () => selfCheck({ sandbox, dataDir: options.dataDir, ids: options.ids, isRoot }),
+    sweep: async () => {
+      const known = await context();
+      if (known.ok) await sweep(known.value);
+      else
+        options.log.warn(
+          { problem: known.error.message },
+          "leftovers of an earlier process were not looked for",
+        );
+    },
+  };
+  return sandbox;
+}
+
+/** The directory itself and not only its name, which may be the same in two containers that share one engine. */
+async function identityOf(dataDir: string): Promise<string> {
+  const { dev, ino } = await stat(dataDir);
+  return sha256(`${resolve(dataDir)} ${dev} ${ino}`).slice(0, 12);
+}
+
+/** Programs of the host that sessions use. */
+const PROGRAMS = ["rm", "chmod", "du", "mkfifo", "socat", "nsenter", "setpriv"] as const;
+
+async function inspect(
+  options: ContainerOptions,
+  isRoot: boolean,
+): Promise<Result<ContainerHost, SandboxFailure>> {
+  if (options.images.length === 0) {
+    return err({
+      code: "unavailable",
+      message: `SANDBOX=${options.engine} needs IMAGES_ALLOWED: list the images that commands may run in, the general one first`,
+    });
+  }
+  const engine = await findEngine({
+    ...{ name: options.engine, hostPath: options.hostPath, env: options.engineEnv, isRoot },
+  });
+  if (!engine.ok) return engine;
+  const found = await findPrograms(PROGRAMS, options.hostPath);
+  return ok({
+    engine: engine.value,
+    programs: {
+      ...found,
+      rm: found.rm ?? "rm",
+      chmod: found.chmod ?? "chmod",
+      du: found.du ?? "du",
+      mkfifo: found.mkfifo ?? "mkfifo",
+    },
+    openFilesCeiling: await openFilesCeiling(),
+    processesCeiling: await processesCeiling(),
+    cpus: availableParallelism(),
+  });
+}
+
+/** Everything a process with the same data directory left behind; this process's own sessions stay. */
+async function sweep(context: ContainerContext): Promise<void> {
+  const { host, log, mark, identity, live } = context;
+  const { engine } = host;
+  const listed = await callEngine(engine, [
+    ...["ps", "--all", "--filter", `label=${DATA_LABEL}=${identity}`, "--format", "{{.Names}}"],
+  ]);
+  const left = listed.stdout.split("\n").filter((name) => name !== "" && !name.startsWith(`${mark}.`));
+  const removed = left.length === 0 ? listed : await callEngine(engine, removeArgv(engine.name, left));
+  if (removed.code !== 0)
+    log.warn({ problem: removed.stderr }, "containers of an earlier process could not be removed");
+  const own = await withEnvironment(`${FORWARDER_VARIABLE}=${mark}.`);
+  for (const pid of await withEnvironment(`${FORWARDER_VARIABLE}=agent-fix-${identity}.`)) {
+    if (!own.includes(pid)) killProcess(pid);
+  }
+  let directories = 0;
+  for (const directory of await listSessionFiles(context.dataDir)) {
+    if (live.has(directory)) continue;
+    await removeSessionFiles(directory, host.programs);
+    directories += 1;
+  }
+  if (left.length + directories > 0)
+    log.info({ containers: left.length, directories }, "removed what an earlier process left in the sandbox");
+}

@@ -3,8 +3,10 @@
  * tests over the base's sources. Then second looks, in the suite and alone, where two sides differ; then the verdict.
  */
 
-import type { FailedCheck } from "#src/run/verdict.ts";
+import { type Ids, systemIds } from "#src/base/ids.ts";
+import type { FailedCheck, Verdict } from "#src/run/verdict.ts";
 import { caseMap, compare, needsRerun } from "./compare.ts";
+import { controlFinding } from "./control-run.ts";
 import { fileOfId } from "./reports.ts";
 import { changedTexts, type Tamper, tamperReport } from "./tamper/report.ts";
 import { isTestCode, isTestPath } from "./test-files.ts";
@@ -200,11 +202,47 @@ async function runAll(runSuite: RunSuite, request: VerifyRequest, suite: Detecte
   return { ...(await secondLooks(runs, request, parts, found)), failedChecks: await checked };
 }
 
+const MOST_READ = 20;
+
+/** Texts of the test files that fail on the base and that the patch leaves alone. */
+async function failingTests(request: VerifyRequest): Promise<readonly string[]> {
+  const changed = new Set(request.changes.map((change) => change.path));
+  const failing = (request.baseline?.cases ?? []).filter((one) => one.outcome === "fail");
+  const files = filesOf(failing.map((one) => one.id)).filter((path) => !changed.has(path));
+  const texts: string[] = [];
+  for (const path of files.slice(0, MOST_READ)) {
+    const text = (await request.readBase?.(path)) ?? null;
+    if (text !== null) texts.push(text);
+  }
+  return texts;
+}
+
+/** A proof is tried before it counts: where it is a forgery, the verdict changes. */
+async function tried(
+  verdict: Verdict,
+  facts: VerdictFacts,
+  work: { readonly runSuite: RunSuite; readonly request: VerifyRequest; readonly nonce: string },
+): Promise<Verdict> {
+  const { request, runSuite, nonce } = work;
+  if (verdict.class !== "proven" || facts.suite === null) return verdict;
+  const finding = await controlFinding(createRuns(runSuite, request, facts.suite), {
+    files: filesOf(verdict.by.map((proof) => proof.test)),
+    sources: partsOf(request).sources,
+    nonce,
+    signal: request.signal,
+  });
+  return finding === null ? verdict : decide({ ...facts, tampering: [...facts.tampering, finding] });
+}
+
 /** `runSuite` and `tamper` are handed in so that a caller can run suites and parse texts elsewhere. */
-export function createVerifyPatch(runSuite: RunSuite, tamper: Tamper = tamperReport): VerifyPatch {
+export function createVerifyPatch(
+  runSuite: RunSuite,
+  tamper: Tamper = tamperReport,
+  ids: Ids = systemIds,
+): VerifyPatch {
   return async (request) => {
     const { suite, setupFailed } = request;
-    const tampering = tamper(changedTexts(request));
+    const tampering = failingTests(request).then((texts) => tamper(changedTexts(request), texts));
     const found = suite === null || setupFailed !== null ? NOTHING : await runAll(runSuite, request, suite);
     const facts: VerdictFacts = {
       suite,
@@ -216,6 +254,6 @@ export function createVerifyPatch(runSuite: RunSuite, tamper: Tamper = tamperRep
       tampering: await tampering,
       ...found,
     };
-    return decide(facts);
+    return tried(decide(facts), facts, { runSuite, request, nonce: ids.hex(6) });
   };
 }

@@ -159,6 +159,8 @@ export interface VerifyRequest {
   readonly changes: readonly ChangedFile[];
   readonly baseText: (path: string) => string | null;
   readonly patchedText: (path: string) => string | null;
+  /** Any file of the base commit as text; null when it is missing or too large. Left out: only the patch's own tests are compared with its sources. */
+  readonly readBase?: (path: string) => Promise<string | null>;
   /** Commands of the repository file that are no tests, run on both sides; they fail nothing, and are shown. */
   readonly checks: readonly { readonly name: string; readonly command: string }[];
   /** A fresh copy of base + set-up with the patch applied, where the paths of `except` keep the base's content. Returns the host directory or why there is none. */

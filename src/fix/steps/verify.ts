@@ -135,6 +135,10 @@ export async function establish(context: Proving, work: Establishing): Promise<V
       });
       return session.ok ? ok({ session: session.value, reports }) : err(session.error.message);
     },
+    readBase: async (path) => {
+      const bytes = await workspaces.files(repositoryId, baseSha).read(path);
+      return bytes === null ? null : Buffer.from(bytes).toString("utf8");
+    },
     checks: work.checks,
     timeoutMs: operator.suiteTimeoutMs,
     parallel: operator.parallelSuites,

@@ -23,11 +23,15 @@ function unread(files: readonly Changed[]): readonly TamperFinding[] {
 export function createTamper(clock: Clock): Tamper {
   const module = new URL("./report.ts", import.meta.url);
   const offload = createOffload({ module, clock, idleMs: IDLE_MS, memoryMb: MEMORY_MB });
-  return async (files) => {
+  return async (files, unchangedTests) => {
     const controller = new AbortController();
     const over = clock.timer(PATCH_MS, () => controller.abort(new Error("the time limit was reached")));
     try {
-      return (await offload.call("tamperReport", [files], controller.signal)) as readonly TamperFinding[];
+      return (await offload.call(
+        "tamperReport",
+        [files, unchangedTests],
+        controller.signal,
+      )) as readonly TamperFinding[];
     } catch {
       // Ended, out of memory, or a defect of a grammar: the finding says so.
       return unread(files);

@@ -56,10 +56,16 @@ async function testFile(file: Changed): Promise<readonly TamperFinding[]> {
 }
 
 /** Never rejects when it runs in a thread of its own (`offload.ts`). */
-export type Tamper = (files: readonly Changed[]) => Promise<readonly TamperFinding[]>;
+export type Tamper = (
+  files: readonly Changed[],
+  unchangedTests: readonly string[],
+) => Promise<readonly TamperFinding[]>;
 
-/** Every finding of a patch, in the order of its files. Purely added tests give none. */
-export async function tamperReport(files: readonly Changed[]): Promise<readonly TamperFinding[]> {
+/** Every finding of a patch, in the order of its files. Purely added tests give none. `unchangedTests`: texts of tests that failed on the base, whose values the patch may repeat. */
+export async function tamperReport(
+  files: readonly Changed[],
+  unchangedTests: readonly string[] = [],
+): Promise<readonly TamperFinding[]> {
   const findings: TamperFinding[] = [];
   for (const file of files) {
     findings.push(...configFindings(file));
@@ -69,5 +75,5 @@ export async function tamperReport(files: readonly Changed[]): Promise<readonly 
   const tests = files.filter((file) => isTestPath(file.path));
   const sources = files.filter((file) => !isTestPath(file.path) && file.after !== null);
   const texts = tests.flatMap((file) => (file.after === null ? [] : [file.after]));
-  return [...findings, ...specialCases(sources, texts)];
+  return [...findings, ...specialCases(sources, [...texts, ...unchangedTests])];
 }

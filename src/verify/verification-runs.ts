@@ -1,6 +1,7 @@
 /** Suite runs of a verification, each in a fresh copy and a session of its own, as many at a time as the caller allows. */
 
 import type { FailedCheck, SuiteEvidence } from "#src/run/verdict.ts";
+import type { Session } from "#src/sandbox/sandbox.ts";
 import { narrowTo } from "./narrow.ts";
 import { suiteNotStarted } from "./suite.ts";
 import type { DetectedSuite, RunSuite, SuiteResult, VerifyRequest } from "./verify.ts";
@@ -20,6 +21,8 @@ export interface Runs {
   suite(wanted: Wanted): Promise<SuiteResult | null>;
   /** The same for these files alone; null when the runner cannot be told. */
   alone(wanted: Wanted): Promise<SuiteResult | null>;
+  /** A run that is not told to anybody: `prepare` changes the copy first, from inside. Null: stopped, or `prepare` found nothing to do. */
+  control(wanted: Wanted, prepare: (session: Session) => Promise<boolean>): Promise<SuiteResult | null>;
   /** Checks that fail on the patched tree and not on the base. */
   checks(changed: readonly string[]): Promise<readonly FailedCheck[]>;
 }
@@ -47,13 +50,18 @@ const SHOWN_OUTPUT = 1_500;
 export function createRuns(runSuite: RunSuite, request: VerifyRequest, suite: DetectedSuite): Runs {
   const slot = atMost(request.parallel);
 
-  const runOnce = async (wanted: Wanted, command: string): Promise<SuiteResult> => {
+  const runOnce = async (
+    wanted: Wanted,
+    command: string,
+    prepare: (session: Session) => Promise<boolean> = async () => true,
+  ): Promise<SuiteResult | null> => {
     const copied = await request.copy(wanted.name, wanted.except);
     if (!copied.ok) return suiteNotStarted(suite, wanted.label, copied.error);
     const opened = await request.open(copied.value, wanted.name);
     if (!opened.ok) return suiteNotStarted(suite, wanted.label, opened.error);
     const { session, reports } = opened.value;
     try {
+      if (!(await prepare(session))) return null;
       return await runSuite({
         session,
         suite: { ...suite, command },
@@ -72,7 +80,7 @@ export function createRuns(runSuite: RunSuite, request: VerifyRequest, suite: De
     slot(async () => {
       if (request.signal.aborted) return null;
       const result = await runOnce(wanted, command);
-      request.observe(result);
+      if (result !== null) request.observe(result);
       return result;
     });
 
@@ -83,6 +91,12 @@ export function createRuns(runSuite: RunSuite, request: VerifyRequest, suite: De
 
   return {
     alone,
+    control: (wanted, prepare) =>
+      slot(async () => {
+        if (request.signal.aborted) return null;
+        const narrowed = wanted.files === null ? null : narrowTo(suite, wanted.files);
+        return runOnce(wanted, narrowed ?? suite.command, prepare);
+      }),
     suite: async (wanted) => {
       const some = await alone(wanted);
       // A runner that made nothing of the files is asked for everything.

@@ -119,7 +119,8 @@ async function run(
   // An attack that broke off has shown nothing.
   else if (attack.heavy !== true && !result.text.includes("\nDONE\n"))
     problems.push(`it did not come to its end: ${JSON.stringify(result.end)} ${text.slice(-600)}`);
-  if (/SyntaxError|Traceback/.test(text)) problems.push(`its own program is broken: ${text.slice(-600)}`);
+  if (/SyntaxError|Traceback/.test(text) && !text.includes("MemoryError"))
+    problems.push(`its own program is broken: ${text.slice(-600)}`);
   return { text, problems };
 }
 

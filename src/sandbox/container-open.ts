@@ -11,7 +11,7 @@ import { type ContainerContext, DATA_LABEL } from "#src/sandbox/container-contex
 import { stricterProfile } from "#src/sandbox/container-seccomp.ts";
 import { createContainerSession } from "#src/sandbox/container-session.ts";
 import { callEngine, explainEngine } from "#src/sandbox/engine.ts";
-import { refusedImage } from "#src/sandbox/image.ts";
+import { chooseImage } from "#src/sandbox/image.ts";
 import { inheritedDescriptors } from "#src/sandbox/inherited.ts";
 import { type LaneParts, startLane } from "#src/sandbox/lane.ts";
 import { createPipes } from "#src/sandbox/pipes.ts";
@@ -19,7 +19,7 @@ import { BASE_ENV, ETC_STUBS, INSIDE, isReserved, proxyEnv } from "#src/sandbox/
 import { exists } from "#src/sandbox/processes.ts";
 import { startProxy } from "#src/sandbox/proxy.ts";
 import { NO_REGISTRY_SETTINGS, type RegistrySettings } from "#src/sandbox/registry.ts";
-import type { Mount, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
+import type { ImageWish, Mount, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
 import { createSessionFiles, removeSessionFiles, type SessionFiles } from "#src/sandbox/session-files.ts";
 
 export async function openContainerSession(
@@ -104,7 +104,7 @@ async function build(
       enforcement: {
         ...{ memory: label, processes: label, disk: "watcher, and rlimit per file", openFiles: "rlimit" },
         ...{ cpuTime: `${label}, and wall clock`, output: "bounded while read" },
-        isolation: `${host.engine.name} ${host.engine.version}, image ${image.value.name}`,
+        isolation: `${host.engine.name} ${host.engine.version}, ${image.value.why}`,
       },
       secret: () => `agent-fix-${context.ids.hex(16)}`,
       dispose: () => cleanup.disposeAsync(),
@@ -112,23 +112,28 @@ async function build(
   );
 }
 
+const NO_WISH: ImageWish = { asked: null, devcontainer: null, stack: null };
+
 interface Image {
   readonly name: string;
+  /** For the trace. */
+  readonly why: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
 /** The session's image, when the operator allows it and it is here. */
 async function imageOf(context: ContainerContext, spec: SessionSpec): Promise<Result<Image, SandboxFailure>> {
-  const name = spec.image ?? context.images[0] ?? "";
-  const refusal = refusedImage(name, context.images);
-  if (refusal !== null) return err({ code: "unavailable", message: refusal });
+  const chosen = chooseImage(spec.image ?? NO_WISH, context.images);
+  if (!chosen.ok) return err({ code: "unavailable", message: chosen.error });
+  const { image: name, from, notes } = chosen.value;
   const { engine } = context.host;
   const said = await callEngine(engine, ["image", "inspect", "--format", "{{json .Config.Env}}", name]);
   if (said.code !== 0) {
     const message = `the image ${name} cannot be used: ${explainEngine(engine.name, said.stderr)}`;
     return err({ code: "unavailable", message });
   }
-  return ok({ name, env: environmentOf(said.stdout) });
+  const why = [`image ${name} (${from})`, ...notes].join("; ");
+  return ok({ name, why, env: environmentOf(said.stdout) });
 }
 
 /** Assignments of an image as `inspect` prints them: a JSON list, or `null`. */

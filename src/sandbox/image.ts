@@ -1,17 +1,7 @@
 /** Chooses the image that a repository's commands run in: what the repository asks for, or what suits its stack, out of the operator's list. Pure. */
 
 import { err, ok, type Result } from "#src/base/result.ts";
-
-export interface ImageWishes {
-  /** The operator's IMAGES_ALLOWED; the first is the general one. */
-  readonly allowed: readonly string[];
-  /** `image` of the repository's file; null: it names none. */
-  readonly repositoryFile: string | null;
-  /** Text of the repository's devcontainer.json; null: there is none. */
-  readonly devcontainer: string | null;
-  /** The detected stack, such as `javascript`; null: unknown. */
-  readonly stack: string | null;
-}
+import type { ImageWish } from "#src/sandbox/sandbox.ts";
 
 export interface ChosenImage {
   readonly image: string;
@@ -32,25 +22,28 @@ const MADE_FOR: Readonly<Record<string, readonly string[]>> = {
   dotnet: ["sdk", "dotnet"],
 };
 
-/** A wish that is not allowed is an error only in the repository's own file for this app; elsewhere it is noted and passed over. */
-export function chooseImage(wishes: ImageWishes): Result<ChosenImage, string> {
-  const [general] = wishes.allowed;
+/**
+ * `allowed`: the operator's IMAGES_ALLOWED; the first is the general one. A wish that is not allowed is an error only in the
+ * repository's own file for this app; elsewhere it is noted and passed over.
+ */
+export function chooseImage(wishes: ImageWish, allowed: readonly string[]): Result<ChosenImage, string> {
+  const [general] = allowed;
   if (general === undefined)
     return err("no image is allowed: an operator lists images in IMAGES_ALLOWED, the general one first");
-  if (wishes.repositoryFile !== null) {
-    const refusal = refusedImage(wishes.repositoryFile, wishes.allowed);
+  if (wishes.asked !== null) {
+    const refusal = refusedImage(wishes.asked, allowed);
     if (refusal !== null) return err(refusal);
-    return ok({ image: wishes.repositoryFile, from: "repository file", notes: [] });
+    return ok({ image: wishes.asked, from: "repository file", notes: [] });
   }
   const notes: string[] = [];
   const wish = wishes.devcontainer === null ? null : devcontainerImage(wishes.devcontainer);
   if (wish !== null) {
-    const refusal = refusedImage(wish, wishes.allowed);
+    const refusal = refusedImage(wish, allowed);
     if (refusal === null) return ok({ image: wish, from: "devcontainer.json", notes });
     notes.push(`devcontainer.json: ${refusal}`);
   }
   const names = wishes.stack === null ? [] : (MADE_FOR[wishes.stack] ?? []);
-  const suited = wishes.allowed.find((image) => names.includes(bareName(image)));
+  const suited = allowed.find((image) => names.includes(bareName(image)));
   if (suited !== undefined) return ok({ image: suited, from: "stack", notes });
   return ok({ image: general, from: "general", notes });
 }

@@ -30,6 +30,9 @@ export interface Limits {
   readonly cpuSeconds?: number;
 }
 
+/** `asked`: in the repository's own file; `devcontainer`: text of devcontainer.json; `stack`: such as `python`. */
+export type ImageWish = { readonly [Part in "asked" | "devcontainer" | "stack"]: string | null };
+
 export interface SessionSpec {
   readonly runId: string;
   readonly phase: "setup" | "baseline" | "agent" | "verify" | "git";
@@ -39,8 +42,8 @@ export interface SessionSpec {
   readonly mounts: readonly Mount[];
   readonly network: Network;
   readonly limits: Limits;
-  /** Container image out of the operator's list; absent: the general one. bubblewrap has none. */
-  readonly image?: string;
+  /** What decides the container image, out of the operator's list; absent: the general one. bubblewrap has none. */
+  readonly image?: ImageWish | undefined;
   /** Added to the scrubbed base environment (PATH HOME LANG CI=true, pagers and editors neutralised). */
   readonly env: Readonly<Record<string, string>>;
 }

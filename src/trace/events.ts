@@ -52,6 +52,8 @@ export interface TraceData {
     /** The end of what it printed. */
     readonly output?: string | undefined;
   };
+  /** By which mechanism each limit holds in this run's sandboxes. */
+  readonly sandbox: { readonly enforcement: Readonly<Record<string, string>> };
   /** A host that the set-up step asked for. */
   readonly network: { readonly host: string; readonly allowed: boolean };
   readonly suite: {

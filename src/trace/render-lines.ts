@@ -124,6 +124,10 @@ const RENDER: { readonly [type in TraceType]: Render } = {
     const output = ok ? [] : firstLines(textField(data, "output"), limits.lines, limits.width);
     return [line(oneLine(`setup ${text}`, limits.width), ok ? "plain" : "bad"), ...inset(output)];
   },
+  sandbox: (data, { width }) => {
+    const by = Object.entries(data.enforcement ?? {}).map(([limit, how]) => `${limit}: ${String(how)}`);
+    return [line(oneLine(`sandbox ${by.join(" · ")}`, width), "quiet")];
+  },
   network: (data, { width }) => {
     const allowed = flagField(data, "allowed");
     return [

@@ -24,6 +24,7 @@ export const SAMPLE: TraceData = {
     message: "it took longer than its limit of 60 s",
   },
   setup: { ok: false, command: "npm ci", ms: 900, output: "npm error code E404" },
+  sandbox: { enforcement: { memory: "cgroup v1" } },
   network: { host: "registry.example", allowed: false },
   suite: {
     label: "patched",

@@ -4,9 +4,11 @@ import type { Json } from "#src/base/canonical-json.ts";
 import type { RepositorySettings } from "#src/config/repository-file.ts";
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { FailureCode } from "#src/run/run.ts";
+import type { ImageWish } from "#src/sandbox/sandbox.ts";
 import type { Detected } from "#src/verify/verify.ts";
 import type { CommitFiles, GitFailure } from "#src/workspace/workspace.ts";
 import { asJson, type RunContext } from "../run-context.ts";
+import { stackOf } from "../stack.ts";
 
 export interface Prepared {
   readonly baseSha: string;
@@ -17,6 +19,8 @@ export interface Prepared {
   readonly advice: readonly { readonly path: string; readonly text: string }[];
   /** The pull request template at the base; null when there is none. */
   readonly template: string | null;
+  /** What decides the container image; absent in runs that an earlier version prepared. */
+  readonly image?: ImageWish;
 }
 
 const SETTINGS_FILE = ".github/agent-fix.yml";
@@ -29,6 +33,7 @@ const TEMPLATE_FILES = [
   "docs/pull_request_template.md",
   "docs/PULL_REQUEST_TEMPLATE.md",
 ];
+const DEVCONTAINER_FILES = [".devcontainer/devcontainer.json", ".devcontainer.json"];
 const MAX_ADVICE = 6_000;
 
 /** Asks who and what first, so that a run nobody may start costs nothing; then fetches and reads at the base commit only. */
@@ -94,7 +99,11 @@ async function describeBase(
   }
   let template: string | null = null;
   for (const path of TEMPLATE_FILES) template ??= await readText(files, path);
-  const prepared: Prepared = { baseSha, targetBranch, settings, detected, advice, template };
+  let devcontainer: string | null = null;
+  for (const path of DEVCONTAINER_FILES) devcontainer ??= await readText(files, path);
+  const runner = detected.test?.runner;
+  const image = { asked: settings.image, devcontainer, stack: runner === undefined ? null : stackOf(runner) };
+  const prepared: Prepared = { baseSha, targetBranch, settings, detected, advice, template, image };
   return asJson(prepared);
 }
 

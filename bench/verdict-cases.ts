@@ -146,7 +146,7 @@ function load(name: string): Loaded {
     part,
     Object.fromEntries(Object.entries(edits).map(([path, edit]) => [path, replaceEdit(edit, swap)])),
   ]);
-  const files = parent === null ? readRepo(sheet.repo ?? name) : parent.files;
+  const files = parent === null || sheet.repo !== undefined ? readRepo(sheet.repo ?? name) : parent.files;
   const rows =
     sheet.patches === undefined || sheet.patches === "common"
       ? (parent?.patches ?? (readSheet("common") as unknown as readonly Row[]))

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import type { Config } from "#src/config/config.ts";
 import type { OperatorLimits } from "#src/config/repository-file.ts";
 import type { OperatorSettings } from "#src/fix/ports.ts";
-import { DEFAULT_REGISTRIES } from "#src/sandbox/policy.ts";
+import { allowedRegistries } from "#src/sandbox/registries.ts";
 
 const GIB = 1024 ** 3;
 const MINUTE = 60_000;
@@ -18,6 +18,7 @@ export const RUN_LIMITS = {
   processes: 512,
   diskBytes: 8 * GIB,
   openFiles: 4_096,
+  cpuSeconds: 2 * 3_600,
   maxTurns: 50,
   maxMinutes: 30,
   maxTotalTokens: 3_000_000,
@@ -32,8 +33,8 @@ export function operatorLimits(config: Config): OperatorLimits {
   return {
     model: config.model.id,
     modelsAllowed: config.model.allowed,
-    imagesAllowed: [],
-    networkAllow: config.sandbox.networkAllow,
+    imagesAllowed: config.sandbox.imagesAllowed,
+    networkAllow: allowedRegistries(config.sandbox.networkAllow),
     protectedExcept: config.sandbox.protectedExcept,
     budgetUsd: config.limits.budgetUsd,
     maxTurns: RUN_LIMITS.maxTurns,
@@ -42,7 +43,7 @@ export function operatorLimits(config: Config): OperatorLimits {
 }
 
 export function operatorSettings(config: Config, tracePlace: (runId: string) => string): OperatorSettings {
-  const { memoryBytes, processes, diskBytes, openFiles, ...rest } = RUN_LIMITS;
+  const { memoryBytes, processes, diskBytes, openFiles, cpuSeconds, ...rest } = RUN_LIMITS;
   return {
     budgetUsd: config.limits.budgetUsd,
     modelId: config.model.id,
@@ -56,8 +57,7 @@ export function operatorSettings(config: Config, tracePlace: (runId: string) => 
     // A reply as long as the window would leave no room for the question.
     maxOutputTokens: Math.min(rest.maxOutputTokens, Math.floor(config.model.contextTokens / 4)),
     contextTokens: config.model.contextTokens,
-    limits: { memoryBytes, processes, diskBytes, openFiles },
-    registries: [...Object.values(DEFAULT_REGISTRIES).flat(), ...config.sandbox.networkAllow],
+    limits: { memoryBytes, processes, diskBytes, openFiles, cpuSeconds },
     setupTimeoutMs: rest.setupTimeoutMs,
     suiteTimeoutMs: rest.suiteTimeoutMs,
     parallelSuites: Math.min(MOST_SUITES, availableParallelism()),

@@ -1,5 +1,6 @@
 /** Chooses the adapters of a run's ports from the configuration, for the server and for runs on a local checkout alike. */
 
+import { join } from "node:path";
 import { rgPath } from "@vscode/ripgrep";
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
@@ -13,6 +14,7 @@ import type { FixPorts } from "#src/fix/ports.ts";
 import { createTokenizer } from "#src/harness/tokenizer.ts";
 import { publishPullRequest } from "#src/publish/pull-request.ts";
 import { chooseSandbox } from "#src/sandbox/choose.ts";
+import { engineEnvironment } from "#src/sandbox/engine.ts";
 import { hostRegistrySettings } from "#src/sandbox/registry.ts";
 import type { Sandbox } from "#src/sandbox/sandbox.ts";
 import type { Store } from "#src/store/store.ts";
@@ -45,8 +47,14 @@ export async function openSandbox(parts: SandboxParts): Promise<Sandbox> {
     ids: parts.ids,
     log: parts.log,
     hostPath: parts.env.PATH ?? "/usr/local/bin:/usr/bin:/bin",
-    registry: await hostRegistrySettings(parts.env, parts.home),
+    registry: await hostRegistrySettings(
+      parts.env,
+      parts.home,
+      join(parts.config.server.dataDir, "registry"),
+    ),
     ripgrep: rgPath,
+    images: parts.config.sandbox.imagesAllowed,
+    engineEnv: engineEnvironment(parts.env),
   });
   if (!chosen.ok) throw new Error(`the sandbox does not work on this machine: ${chosen.error.message}`);
   return chosen.value;

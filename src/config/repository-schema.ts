@@ -59,8 +59,8 @@ const host = z
   .string(wanted("a host name"))
   .transform((name) => name.toLowerCase())
   .refine(
-    (name) => /^[a-z0-9][a-z0-9.-]{0,252}$/.test(name),
-    "must be a host name without https://, port or wildcard",
+    (name) => /^[a-z0-9][a-z0-9.-]{0,252}(?::\d{1,5})?$/.test(name),
+    "must be a host name without https:// or wildcard, or host:port",
   );
 
 const listOf = <Member extends z.ZodType>(member: Member, what: string, max: number) =>
@@ -119,7 +119,7 @@ export const REPOSITORY_FILE = z.object(
       )
       .nullish()
       .describe(
-        "Network of the set-up command. Only host names that the operator's `NETWORK_ALLOW` has too; unset: all of those.",
+        "Network of the set-up command: these hosts alone, and of them only those that the operator allows too (see `NETWORK_ALLOW`); an empty list: no network; unset: all that the operator allows. The operator's own registries, which stand in for public ones, stay reachable.",
       ),
     protected: listOf(glob, "globs", MAX_GLOBS)
       .nullish()

@@ -266,30 +266,29 @@ const SANDBOX = {
   SANDBOX: {
     group: "Sandbox",
     about:
-      "What repository code runs in: `auto` (bubblewrap, or a refusal), `bubblewrap`, or `none`. `none` isolates nothing, is never chosen by `auto`, refuses to run as root, and puts a warning into every plan.",
-    remedy: "Set it to auto, bubblewrap or none.",
+      "What repository code runs in: `bubblewrap` (the host's programs), `docker` or `podman` (containers of the images in `IMAGES_ALLOWED`), `none`, or `auto`: bubblewrap, else podman and docker when `IMAGES_ALLOWED` is set, else a refusal. `none` isolates nothing, is never chosen by `auto`, refuses to run as root, and puts a warning into every plan.",
+    remedy: "Set it to auto, bubblewrap, docker, podman or none.",
     fallback: "auto",
-    read: z.enum(["auto", "bubblewrap", "none"], {
-      error: ({ input }) =>
-        input === "docker" || input === "podman"
-          ? `is ${input}, which this version does not support; use bubblewrap`
-          : "must be one of auto, bubblewrap, none",
-    }),
+    read: oneOf(["auto", "bubblewrap", "docker", "podman", "none"]),
   },
   IMAGES_ALLOWED: {
     group: "Sandbox",
-    about: "Container images that a repository's file may choose.",
-    remedy: "Leave it unset.",
+    about:
+      "Container images that commands may run in, separated by commas, as the engine names them; the first is the general one. A repository's file or its devcontainer.json chooses among them; else the first whose name suits the stack (`node`, `python`, `golang`, `rust`, `maven` ...) is taken, else the general one. They have to be on the machine: none is fetched. Required for `SANDBOX=docker` and `podman` ([container.md](container.md)).",
+    remedy: "List images that are on this machine, such as node:24-bookworm,python:3.13-bookworm.",
     fallback: null,
-    read: list,
-    unsupported: "ignore",
+    read: list.refine(
+      (images) => images.every((image) => /^[a-z0-9][\w./:@-]{0,299}$/i.test(image)),
+      "must list image names such as docker.io/library/node:24-bookworm, separated by commas",
+    ),
   },
   NETWORK_ALLOW: {
     group: "Sandbox",
     about:
-      "Host names that the set-up step (and nothing else) may reach, separated by commas; `none` for no network at all.",
-    remedy: "List the registries your repositories install from.",
-    fallback: "registry.npmjs.org,pypi.org,files.pythonhosted.org",
+      "Further hosts that the set-up step (and nothing else) may reach, besides the public registries of each language ([setup.md](setup.md)), separated by commas. `host` means ports 80 and 443 at public addresses; `host:port` means that port alone, at private addresses too. `none` before them leaves the public registries out; `none` alone means no network.",
+    remedy:
+      "List the registries your repositories install from, such as registry.example.com or 10.0.0.7:8081.",
+    fallback: "registries",
     read: hostNames,
   },
   PROTECTED_EXCEPT: {

@@ -78,10 +78,18 @@ export const hostAndPort = z.string().refine(
   },
 );
 
-export const hostNames = list.refine((names) => names.every(isHostName), {
-  error:
-    "must list host names such as registry.npmjs.org, separated by commas, without https://, port or wildcard",
-});
+/** Names of hosts, with a port where only that port (and a private address behind it) is meant. */
+export const hostNames = list.refine(
+  (names) =>
+    names.every((name) => {
+      const [, host = "", port = "1"] = /^(.+?)(?::(\d{1,5}))?$/.exec(name) ?? [];
+      return isHostName(host) && Number(port) >= 1 && Number(port) <= 65_535;
+    }),
+  {
+    error:
+      "must list host names such as registry.npmjs.org, or host:port, separated by commas, without https:// or wildcard",
+  },
+);
 
 export const logins = list
   .transform((names) => names.map((name) => name.replace(/^@/, "").toLowerCase()))

@@ -30,10 +30,8 @@ export interface OperatorSettings {
   readonly maxTotalTokens: number;
   readonly maxOutputTokens: number;
   readonly contextTokens: number;
-  /** Limits and network of sandbox sessions. */
+  /** Limits of sandbox sessions. */
   readonly limits: Limits;
-  /** Hosts that setup may reach. */
-  readonly registries: readonly string[];
   /** For a set-up command, in milliseconds. */
   readonly setupTimeoutMs: number;
   /** For one run of the suite, in milliseconds. */

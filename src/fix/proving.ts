@@ -12,7 +12,7 @@ export interface Proving {
   > & {
     readonly operator: Pick<
       RunContext["ports"]["operator"],
-      "limits" | "registries" | "setupTimeoutMs" | "suiteTimeoutMs" | "parallelSuites"
+      "limits" | "setupTimeoutMs" | "suiteTimeoutMs" | "parallelSuites"
     >;
   };
 }

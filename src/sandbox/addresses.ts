@@ -47,7 +47,7 @@ export function decide(target: Target, rules: readonly string[]): Decision {
   const shown = named ? `${target.host}:${target.port}` : target.host;
   return {
     allowed: false,
-    because: `${shown} is not on the list of hosts that set-up may reach; an operator can add it to NETWORK_ALLOW`,
+    because: `${shown} is not on the list of hosts that set-up may reach; an operator can add it to NETWORK_ALLOW, and a repository's own network.allow must not leave it out`,
   };
 }
 

@@ -1,4 +1,4 @@
-/** The sandbox policy as data: fixed places inside, the base environment, visible parts of /etc, sizes, registries. */
+/** The sandbox policy as data: fixed places inside, the base environment, visible parts of /etc, sizes. */
 
 /** Where things are inside the sandbox. */
 export const INSIDE = {
@@ -115,22 +115,20 @@ export const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
 /** The unprivileged user that commands run as when the app is root. Outside the range distributions give to people and services. */
 export const DEFAULT_UID = 61_000;
 
-/** Hosts that set-up may reach unless the operator says otherwise, by stack. */
-export const DEFAULT_REGISTRIES: Readonly<Record<string, readonly string[]>> = {
-  javascript: ["registry.npmjs.org", "registry.yarnpkg.com"],
-  python: ["pypi.org", "files.pythonhosted.org"],
-  rust: ["index.crates.io", "static.crates.io", "crates.io"],
-  go: ["proxy.golang.org", "sum.golang.org"],
-  java: ["repo.maven.apache.org", "repo1.maven.org", "plugins.gradle.org", "services.gradle.org"],
-  ruby: ["rubygems.org", "index.rubygems.org"],
-  php: ["packagist.org", "repo.packagist.org"],
-  dotnet: ["api.nuget.org"],
-};
-
-/** Environment of a session with a network: every common client is pointed at the forwarder on loopback. */
+/**
+ * Environment of a session with a network: every client is pointed at the forwarder on loopback in its own way. curl, pip, uv,
+ * Poetry, Go, Bundler and Composer read the common variables; npm, pnpm and both Yarns have their own, Cargo has one, and
+ * a Java machine knows only its properties.
+ */
 export function proxyEnv(loopbackIsListed: boolean): Record<string, string> {
   const proxy = `http://127.0.0.1:${INSIDE.proxyPort}`;
   const direct = loopbackIsListed ? "" : "localhost,127.0.0.1,::1";
+  const java = ["http", "https"].flatMap((scheme) => [
+    `-D${scheme}.proxyHost=127.0.0.1`,
+    `-D${scheme}.proxyPort=${INSIDE.proxyPort}`,
+  ]);
+  // Java's own default keeps loopback off the proxy; an empty list sends everything there.
+  const javaDirect = loopbackIsListed ? ["-Dhttp.nonProxyHosts="] : [];
   return {
     http_proxy: proxy,
     https_proxy: proxy,
@@ -141,7 +139,11 @@ export function proxyEnv(loopbackIsListed: boolean): Record<string, string> {
     npm_config_proxy: proxy,
     npm_config_https_proxy: proxy,
     npm_config_noproxy: direct,
+    pnpm_config_proxy: proxy,
+    pnpm_config_https_proxy: proxy,
+    YARN_HTTP_PROXY: proxy,
+    YARN_HTTPS_PROXY: proxy,
     CARGO_HTTP_PROXY: proxy,
-    JAVA_TOOL_OPTIONS: `-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=${INSIDE.proxyPort} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=${INSIDE.proxyPort}`,
+    JAVA_TOOL_OPTIONS: [...java, ...javaDirect].join(" "),
   };
 }

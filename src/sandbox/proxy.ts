@@ -3,7 +3,7 @@
 import { lookup } from "node:dns/promises";
 import { chmod, open } from "node:fs/promises";
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
-import { connect, isIP, type Socket } from "node:net";
+import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { basename, dirname } from "node:path";
 import type { Duplex } from "node:stream";
 import { messageOf } from "#src/base/result.ts";
@@ -29,7 +29,8 @@ const IDLE_MS = 120_000;
 const CONNECT_MS = 15_000;
 const MAX_CONNECTIONS = 256;
 
-type Open = { readonly address: string; readonly privateToo: boolean };
+/** The addresses that were checked; those of the other family are tried when one does not answer. */
+type Open = { readonly addresses: readonly string[]; readonly privateToo: boolean };
 
 /** Starts listening. Rejects when the socket cannot be made. */
 export async function startProxy(options: ProxyOptions): Promise<Proxy> {
@@ -81,11 +82,20 @@ async function admit(
   if (!decision.allowed) return decision;
   const addresses = await (options.resolve ?? addressesOf)(target.host);
   const usable = decision.privateToo ? addresses : addresses.filter((address) => isPublicAddress(address));
-  const address = usable[0];
-  if (address !== undefined) return { address, privateToo: decision.privateToo };
+  if (usable.length > 0) return { addresses: usable, privateToo: decision.privateToo };
   return {
     because: `${target.host} resolves to a private address; to allow that, an operator lists ${target.host}:${target.port} in NETWORK_ALLOW`,
   };
+}
+
+/** For `connect`: it asks for no address but these, and tries the next one when a family is not routed here. */
+function checked({ host }: Target, { addresses }: Open) {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  const lookup: LookupFunction = (_name, options, done) => {
+    if (options.all === true) return done(null, all);
+    done(null, all[0]?.address ?? "", all[0]?.family);
+  };
+  return { host, lookup, autoSelectFamily: true };
 }
 
 async function addressesOf(host: string): Promise<readonly string[]> {
@@ -116,7 +126,9 @@ async function tunnel(
     client.destroy();
     return;
   }
-  const upstream = context.track(connect({ host: admitted.address, port: target.port, timeout: CONNECT_MS }));
+  const upstream = context.track(
+    connect({ ...checked(target, admitted), port: target.port, timeout: CONNECT_MS }),
+  );
   upstream.once("connect", () => upstream.setTimeout(IDLE_MS));
   upstream.on("timeout", () => upstream.destroy());
   upstream.on("error", () => client.destroy());
@@ -186,7 +198,7 @@ async function forward(
     Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.includes(name)),
   );
   const upstream = httpRequest({
-    host: admitted.address,
+    ...checked(target, admitted),
     port: target.port,
     method: request.method,
     path: `${url.pathname}${url.search}`,

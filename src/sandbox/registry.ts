@@ -1,8 +1,18 @@
 /** Finds which package registries and certificates the host itself uses, so that set-up can use them too; credentials stay behind. */
 
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import {
+  cargoConfig,
+  cargoMirror,
+  composerConfig,
+  composerRepositories,
+  mavenMirrors,
+  mavenSettings,
+  parseIni,
+  scopedRegistries,
+} from "#src/sandbox/host-clients.ts";
 import { INSIDE, isReserved, isWithin } from "#src/sandbox/policy.ts";
 import { isErrno } from "#src/sandbox/processes.ts";
 import type { Mount } from "#src/sandbox/sandbox.ts";
@@ -30,30 +40,109 @@ const CA_VARIABLES = [
   "CURL_CA_BUNDLE",
 ];
 /** The clients' own names for such a bundle inside. */
-const CA_INSIDE = [...CA_VARIABLES, "npm_config_cafile", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"];
+const CA_INSIDE = [
+  ...CA_VARIABLES,
+  ...["npm_config_cafile", "YARN_HTTPS_CA_FILE_PATH", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"],
+  ...["BUNDLE_SSL_CA_CERT", "COMPOSER_CAFILE"],
+];
 
-/** `env` is the app's environment as the configuration read it; `homeDir` the operator's home. Unreadable files count as absent. */
-export async function hostRegistrySettings(env: Env, homeDir: string): Promise<RegistrySettings> {
-  const npmrc = parseIni(await textOf(join(homeDir, ".npmrc")));
+/**
+ * `env` is the app's environment as the configuration read it; `homeDir` the operator's home. Unreadable files count as absent.
+ * What a client only takes from a file is written anew, without credentials, below `directory`; without one it is left out.
+ */
+export async function hostRegistrySettings(
+  env: Env,
+  homeDir: string,
+  directory: string | null = null,
+): Promise<RegistrySettings> {
+  const home = (path: string) => textOf(join(homeDir, path));
+  const npmrc = { ...parseIni(await textOf("/etc/npmrc")), ...parseIni(await home(".npmrc")) };
   const pip = {
     ...parseIni(await textOf("/etc/pip.conf")),
-    ...parseIni(await textOf(join(homeDir, ".pip/pip.conf"))),
-    ...parseIni(await textOf(join(homeDir, ".config/pip/pip.conf"))),
+    ...parseIni(await home(".pip/pip.conf")),
+    ...parseIni(await home(".config/pip/pip.conf")),
   };
+  const go = parseIni(await home(".config/go/env"));
   const bundle = CA_VARIABLES.map((name) => env[name]).find(Boolean) ?? npmrc.cafile ?? pip.cert ?? null;
   const withCa = bundle === null ? NO_REGISTRY_SETTINGS : await certificates(bundle);
-  return collect(
+  const npm = env.npm_config_registry ?? env.NPM_CONFIG_REGISTRY ?? npmrc.registry;
+  const yarn = env.YARN_NPM_REGISTRY_SERVER ?? npm;
+  const plain = collect(
     [
-      ["npm_config_registry", env.npm_config_registry ?? env.NPM_CONFIG_REGISTRY ?? npmrc.registry],
+      ["npm_config_registry", npm],
+      ["YARN_NPM_REGISTRY_SERVER", yarn?.replace(/\/$/, "")],
+      ...scopedRegistries(npmrc),
       ["PIP_INDEX_URL", env.PIP_INDEX_URL ?? pip["index-url"]],
       ["UV_DEFAULT_INDEX", env.UV_DEFAULT_INDEX ?? env.PIP_INDEX_URL ?? pip["index-url"]],
       ["PIP_EXTRA_INDEX_URL", env.PIP_EXTRA_INDEX_URL ?? pip["extra-index-url"]],
       ["PIP_FIND_LINKS", env.PIP_FIND_LINKS || pip["find-links"]],
-      ["GOPROXY", env.GOPROXY],
+      ["GOPROXY", env.GOPROXY ?? go.GOPROXY],
+      ["GOSUMDB", env.GOSUMDB ?? go.GOSUMDB],
+      ["GONOSUMDB", env.GONOSUMDB ?? go.GONOSUMDB],
+      [GEM_MIRROR, env[GEM_MIRROR]],
     ],
     withCa,
     homeDir,
   );
+  const cargo = cargoMirror(await home(".cargo/config.toml")) ?? cargoMirror(await home(".cargo/config"));
+  const composer = await home(".config/composer/config.json");
+  return withFiles(plain, directory, {
+    cargo,
+    maven: mavenMirrors(await home(".m2/settings.xml")),
+    composer: composerRepositories(composer === "" ? await home(".composer/config.json") : composer),
+  });
+}
+
+/** Bundler's own spelling of the variable that has a mirror stand in for rubygems.org. */
+const GEM_MIRROR = "BUNDLE_MIRROR__HTTPS://RUBYGEMS__ORG/";
+
+interface FileSettings {
+  readonly cargo: string | null;
+  readonly maven: ReturnType<typeof mavenMirrors>;
+  readonly composer: readonly string[];
+}
+
+/** Cargo looks in every directory above the workspace, Maven in the home, Composer where its variable says. */
+async function withFiles(
+  start: RegistrySettings,
+  directory: string | null,
+  { cargo, maven, composer }: FileSettings,
+): Promise<RegistrySettings> {
+  const env = { ...start.env };
+  const mounts = [...start.mounts];
+  const notes = [...start.notes];
+  const hosts = new Set(start.hosts);
+  const bare = (name: string, text: string) => {
+    const sparse = text.startsWith("sparse+") ? "sparse+" : "";
+    const kept = withoutCredentials(text.slice(sparse.length));
+    if (kept.hadCredentials) notes.push(credentialsNote(name));
+    if (kept.host !== null) hosts.add(kept.host);
+    return `${sparse}${kept.text}`;
+  };
+  const place = async (name: string, text: string, target: string) => {
+    if (directory === null) return;
+    await mkdir(directory, { recursive: true, mode: 0o755 });
+    await writeFile(join(directory, name), text, { mode: 0o644 });
+    mounts.push({ source: join(directory, name), target, mode: "ro" });
+  };
+  if (cargo !== null)
+    await place("cargo.toml", cargoConfig(bare("Cargo's source", cargo)), "/.cargo/config.toml");
+  if (maven.length > 0) {
+    const mirrors = maven.map(({ of, url }) => ({ of, url: bare("Maven's mirror", url) }));
+    await place("settings.xml", mavenSettings(mirrors), `${INSIDE.home}/.m2/settings.xml`);
+  }
+  if (composer.length > 0) {
+    const urls = composer.map((url) => bare("Composer's repository", url));
+    await place("composer.json", composerConfig(urls), `${COMPOSER_HOME}/config.json`);
+    if (directory !== null) env.COMPOSER_HOME = COMPOSER_HOME;
+  }
+  return { env, mounts, hosts: [...hosts], notes };
+}
+
+const COMPOSER_HOME = "/run/agent-fix/composer";
+
+function credentialsNote(name: string): string {
+  return `${name} has credentials, which commands do not get: packages behind a login cannot be installed`;
 }
 
 function collect(
@@ -71,18 +160,14 @@ function collect(
       .filter(Boolean)
       .map(withoutCredentials);
     if (kept.length === 0) continue;
-    env[name] = kept.map((entry) => entry.text).join(name === "GOPROXY" ? "," : " ");
+    env[name] = kept.map((entry) => entry.text).join(name.startsWith("GO") ? "," : " ");
     for (const entry of kept) {
       if (entry.host !== null) hosts.add(entry.host);
       const directory = localDirectory(entry.text, homeDir);
       if (directory === null || mounts.some((mount) => mount.target === directory)) continue;
       mounts.push({ source: directory, target: directory, mode: "ro" });
     }
-    if (kept.some((entry) => entry.hadCredentials)) {
-      notes.push(
-        `${name} has credentials, which commands do not get: packages behind a login cannot be installed`,
-      );
-    }
+    if (kept.some((entry) => entry.hadCredentials)) notes.push(credentialsNote(name));
   }
   return { env, mounts, hosts: [...hosts], notes };
 }
@@ -119,16 +204,6 @@ async function certificates(path: string): Promise<RegistrySettings> {
     env: Object.fromEntries(CA_INSIDE.map((name) => [name, INSIDE.caBundle])),
     mounts: [{ source: path, target: INSIDE.caBundle, mode: "ro" }],
   };
-}
-
-/** The `name = value` lines of an ini file, sections ignored; later ones win. Names with tokens or passwords are never kept. */
-export function parseIni(text: string): Record<string, string> {
-  const entries = text.split("\n").flatMap((line): [string, string][] => {
-    const match = /^\s*([\w-]+)\s*=\s*(.*?)\s*$/.exec(line);
-    const name = match?.[1] ?? "";
-    return match === null || /auth|token|password|secret/i.test(name) ? [] : [[name, match[2] ?? ""]];
-  });
-  return Object.fromEntries(entries);
 }
 
 async function textOf(path: string): Promise<string> {

@@ -7,6 +7,7 @@ import type { Redactor } from "#src/base/redact.ts";
 import type { Sandbox, SandboxOwner } from "#src/sandbox/sandbox.ts";
 import { applyTree, mergeTrees } from "./apply-tree.ts";
 import { type BuildOptions, buildTree, dirtyPaths } from "./build-tree.ts";
+import { createCaches } from "./cache.ts";
 import {
   type CheckoutOptions,
   checkout,
@@ -26,6 +27,7 @@ import { createGitSessions } from "./session-git.ts";
 import type { Workspaces } from "./workspace.ts";
 
 const DEFAULT_MIRROR_CAP_BYTES = 20 * 1024 ** 3;
+const DEFAULT_CACHE_CAP_BYTES = 20 * 1024 ** 3;
 
 export interface WorkspacesOptions {
   /** Absolute; may be private to the app's user. */
@@ -42,6 +44,8 @@ export interface WorkspacesOptions {
   readonly gitEnvironment: Readonly<Record<string, string | undefined>>;
   /** Bytes of all mirrors together; default 20 GiB. */
   readonly mirrorCapBytes?: number;
+  /** Bytes of all package caches together; default 20 GiB. */
+  readonly cacheCapBytes?: number;
   /** This process holds the lock on the data directory: no other living one uses it. Default: false. */
   readonly alone?: boolean;
   readonly clock: Clock;
@@ -66,6 +70,11 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     redactor,
     log,
   });
+  const caches = createCaches({
+    locks: createLocks(places.caches, clock, ids, options.alone),
+    capBytes: options.cacheCapBytes ?? DEFAULT_CACHE_CAP_BYTES,
+    ...{ places, clock, log },
+  });
   const pristine = createPristine({ git, mirrors, places, redactor });
   const withSession = createGitSessions({ sandbox: options.sandbox, places, ids, redactor });
   const building: BuildOptions = { git, withSession, pristine, places, ids };
@@ -89,6 +98,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     },
     merge: (request) => mergeTrees(building, request),
     scratch: (runId, name) => makeScratch(copies, runId, name),
+    withCache: (runId, repositoryId, work) => caches.with(runId, repositoryId, work),
     remove: (runId, keepTree) => removeRun(copies, runId, keepTree),
     leftovers: () => leftovers(places),
   };

@@ -7,6 +7,8 @@ import { isPlainName } from "./names.ts";
 
 export interface Places {
   readonly mirrors: string;
+  /** Package caches, by repository id. */
+  readonly caches: string;
   readonly runs: string;
   readonly gitHome: string;
   readonly owner: SandboxOwner | null;
@@ -28,6 +30,7 @@ export function placesUnder(dataDir: string, owner: SandboxOwner | null): Places
   const run = (runId: string) => join(runs, plain(runId));
   return {
     mirrors: join(dataDir, "mirrors"),
+    caches: join(dataDir, "caches"),
     runs,
     gitHome: join(dataDir, "git-home"),
     owner,

@@ -127,6 +127,11 @@ export interface Workspaces {
   merge(request: MergeRequest): Promise<Result<{ readonly treeId: string }, GitFailure>>;
   /** An empty directory outside every workspace that belongs to the sandbox's owner, e.g. for test reports. */
   scratch(runId: string, name: string): Promise<string>;
+  /**
+   * Calls `work` with the directory that package managers of this repository may fill and find again in its next run; another
+   * run that fills it at the same time gets one of its own. It stays as long as the run has a workspace.
+   */
+  withCache<T>(runId: string, repositoryId: number, work: (directory: string) => Promise<T>): Promise<T>;
   /** Removes work, home and tmp of a run; with `keepTree` the objects that publishing needs stay. */
   remove(runId: string, keepTree: boolean): Promise<void>;
   /** Run ids that have anything on disk. */

@@ -51,7 +51,6 @@ export const OPERATOR: OperatorSettings = {
   maxOutputTokens: 1_000,
   contextTokens: 100_000,
   limits: { memoryBytes: 1, processes: 1, diskBytes: 1, openFiles: 1 } as OperatorSettings["limits"],
-  registries: [],
   setupTimeoutMs: 1,
   suiteTimeoutMs: 1,
   parallelSuites: 1,

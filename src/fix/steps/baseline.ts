@@ -3,6 +3,7 @@
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { SuiteEvidence } from "#src/run/verdict.ts";
 import type { DetectedSuite, SuiteResult } from "#src/verify/verify.ts";
+import { fetchedPackages } from "../package-managers.ts";
 import type { Proving } from "../proving.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
@@ -30,7 +31,9 @@ export async function baseline(context: RunContext, step: StepContext): Promise<
     suite,
     label: "baseline",
     phase: "baseline",
+    cache: setUp.cache,
     filter: null,
+    image: prepared.image,
     signal: step.signal,
   });
   if (!result.ok) return result.outcome;
@@ -54,7 +57,10 @@ export interface SuiteRun {
   readonly suite: DetectedSuite;
   readonly label: SuiteEvidence["label"];
   readonly phase: "baseline" | "verify";
+  /** What set-up fetched (`SetUp.cache`). */
+  readonly cache: string | null;
   readonly filter: string | null;
+  readonly image: Prepared["image"];
   readonly signal: AbortSignal;
 }
 
@@ -68,14 +74,16 @@ export async function runSuiteIn(
     context.runId,
     `reports-${run.phase}-${run.label.replaceAll(" ", "-")}`,
   );
+  const fetched = fetchedPackages(run.cache);
   const session = await sandbox.open({
     runId: context.runId,
     phase: run.phase,
     workspace: run.directory,
-    mounts: [{ source: reports, target: "/reports", mode: "rw" }],
+    mounts: [{ source: reports, target: "/reports", mode: "rw" }, ...fetched.mounts],
     network: { kind: "none" },
     limits: operator.limits,
-    env: {},
+    image: run.image,
+    env: fetched.env,
   });
   if (!session.ok)
     return {

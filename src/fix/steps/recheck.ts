@@ -114,7 +114,9 @@ async function verdictOnNewBase(
       suite,
       label: "baseline",
       phase: "baseline",
+      cache: setUp.value.cache,
       filter: null,
+      image: prepared.image,
       signal: step.signal,
     });
     if (!ran.ok) return ran;

@@ -2,7 +2,9 @@
 
 import { access } from "node:fs/promises";
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
+import type { Network } from "#src/sandbox/sandbox.ts";
 import type { DetectedCommand } from "#src/verify/verify.ts";
+import { fillingPackages } from "../package-managers.ts";
 import type { Proving } from "../proving.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
@@ -14,6 +16,8 @@ export interface SetUp {
   readonly failure: string | null;
   /** Paths that set-up itself changed: noise, left out of the patch. */
   readonly noise: readonly string[];
+  /** Host directory of what package managers fetched, shown read-only to every later session; null: no set-up ran. */
+  readonly cache: string | null;
 }
 
 export async function setup(context: RunContext, step: StepContext): Promise<Outcome> {
@@ -22,9 +26,13 @@ export async function setup(context: RunContext, step: StepContext): Promise<Out
   return built.ok ? { kind: "done", output: asJson(built.value) } : built.outcome;
 }
 
-/** A stored set-up stands as long as its directory does. */
-export async function setupStands(output: SetUp): Promise<boolean> {
-  return access(output.directory).then(
+/** A stored set-up stands as long as its directories do. */
+export async function setupStands({
+  directory,
+  cache,
+}: Pick<SetUp, "directory"> & Partial<SetUp>): Promise<boolean> {
+  const needed = [directory, ...(cache === null || cache === undefined ? [] : [cache])];
+  return Promise.all(needed.map((path) => access(path))).then(
     () => true,
     () => false,
   );
@@ -33,7 +41,7 @@ export async function setupStands(output: SetUp): Promise<boolean> {
 /** Checks out the base under `name` and runs its set-up command; a failing command is a result, not a failure of the step. */
 export async function buildSetUp(
   context: Proving,
-  prepared: Pick<Prepared, "baseSha" | "detected" | "settings">,
+  prepared: Pick<Prepared, "baseSha" | "detected" | "settings" | "image">,
   name: string,
   signal: AbortSignal,
 ): Promise<{ ok: true; value: SetUp } | { ok: false; outcome: Outcome }> {
@@ -43,8 +51,13 @@ export async function buildSetUp(
   if (!checkout.ok) return { ok: false, outcome: gitFailed(checkout.error) };
   const directory = checkout.value;
   const command = prepared.detected.setup;
-  if (command === null) return { ok: true, value: { directory, failure: null, noise: [] } };
-  const ran = await runSetup(context, { command, directory, allow: prepared.settings.networkAllow, signal });
+  if (command === null) return { ok: true, value: { directory, failure: null, noise: [], cache: null } };
+  const { networkAllow } = prepared.settings;
+  const ran = await workspaces.withCache(context.runId, id, async (cache) => {
+    const { image } = prepared;
+    const done = await runSetup(context, { command, directory, cache, image, allow: networkAllow, signal });
+    return done.ok ? { ...done, cache } : done;
+  });
   if (!ran.ok) return ran;
   const dirty = await workspaces.dirtyPaths({
     runId: context.runId,
@@ -53,13 +66,15 @@ export async function buildSetUp(
     directory,
   });
   if (!dirty.ok) return { ok: false, outcome: gitFailed(dirty.error) };
-  return { ok: true, value: { directory, failure: ran.failure, noise: dirty.value } };
+  return { ok: true, value: { directory, failure: ran.failure, noise: dirty.value, cache: ran.cache } };
 }
 
 interface SetupRun {
   readonly command: DetectedCommand;
   readonly directory: string;
+  readonly cache: string;
   readonly allow: readonly string[];
+  readonly image: Prepared["image"];
   readonly signal: AbortSignal;
 }
 
@@ -72,20 +87,17 @@ async function runSetup(
     runId: context.runId,
     phase: "setup",
     workspace: run.directory,
-    mounts: [],
-    network: {
-      kind: "allow",
-      hosts: [...new Set([...operator.registries, ...run.allow])],
-      onHost: (host, allowed) => context.trace.emit("network", { host, allowed }, { step: "setup" }),
-    },
+    network: networkOf(context, run.allow),
     limits: operator.limits,
-    env: {},
+    image: run.image,
+    ...fillingPackages(run.cache),
   });
   if (!session.ok)
     return {
       ok: false,
       outcome: { kind: "failed", code: "sandbox_unavailable", message: session.error.message, retry: false },
     };
+  context.trace.emit("sandbox", { enforcement: session.value.enforcement }, { step: "setup" });
   try {
     const result = await session.value.exec({
       argv: ["bash", "-o", "pipefail", "-c", run.command.command],
@@ -117,6 +129,19 @@ async function runSetup(
   } finally {
     await session.value.close();
   }
+}
+
+/** Each host is traced once per verdict: an installation asks for the same one a thousand times. */
+function networkOf(context: Proving, hosts: readonly string[]): Network {
+  // An empty list is the operator's or the repository's wish for none at all, the operator's own registries included.
+  if (hosts.length === 0) return { kind: "none" };
+  const told = new Set<string>();
+  const onHost = (host: string, allowed: boolean) => {
+    const key = `${host} ${allowed}`;
+    if (!told.has(key)) context.trace.emit("network", { host, allowed }, { step: "setup" });
+    told.add(key);
+  };
+  return { kind: "allow", hosts, onHost };
 }
 
 /** The last 1,500 characters of both streams, where package managers say what went wrong. */

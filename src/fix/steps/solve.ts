@@ -15,6 +15,7 @@ import { toolSpec } from "#src/harness/tool-calls.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
 import { type Checkpoints, openCheckpoints } from "../checkpoints.ts";
+import { fetchedPackages } from "../package-managers.ts";
 import { findRestingPlace, markStopped, type RestingPlace, startOfRound } from "../resting-place.ts";
 import { createInstructions, type Instructions, roundsSentBack } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
@@ -58,7 +59,7 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
   const workplace = await workplaceOf(context, { prepared, setUp, round, from });
   if (!workplace.ok) return workplace.outcome;
   const { directory } = workplace;
-  const session = await openSession(context, directory);
+  const session = await openSession(context, directory, { prepared, setUp });
   if (!session.ok)
     return { kind: "failed", code: "sandbox_unavailable", message: session.error.message, retry: false };
   try {
@@ -75,7 +76,17 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
       heard: instructions.heard,
     });
     const place: Work = {
-      ...{ prepared, session: session.value, directory, prior, from, keeper, edited, instructions },
+      ...{
+        prepared,
+        cache: setUp.cache,
+        session: session.value,
+        directory,
+        prior,
+        from,
+        keeper,
+        edited,
+        instructions,
+      },
       checkpoints: checkpoints.value,
       tallies: addTallies(prior?.toolCalls ?? {}, talliesSince(from, checkpoints.value)),
     };
@@ -99,15 +110,19 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
   }
 }
 
-function openSession({ runId, ports }: RunContext, workspace: string) {
+function openSession(
+  { runId, ports }: RunContext,
+  workspace: string,
+  { prepared, setUp }: Pick<Place, "prepared" | "setUp">,
+) {
   return ports.sandbox.open({
     runId,
     phase: "agent",
     workspace,
-    mounts: [],
     network: { kind: "none" },
     limits: ports.operator.limits,
-    env: {},
+    image: prepared.image,
+    ...fetchedPackages(setUp.cache),
   });
 }
 
@@ -178,6 +193,7 @@ async function lastCollected(context: RunContext): Promise<Collected | null> {
 
 interface Work {
   readonly prepared: Prepared;
+  readonly cache: SetUp["cache"];
   readonly session: Session;
   readonly directory: string;
   readonly prior: Solved | null;
@@ -318,7 +334,9 @@ async function testsForAgent(
     suite,
     label: "patched",
     phase: "verify",
+    cache: place.cache,
     filter,
+    image: place.prepared.image,
     signal,
   });
   if (ran.ok) return context.ports.describeSuite(ran.value);

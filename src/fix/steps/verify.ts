@@ -7,6 +7,7 @@ import type { Verdict } from "#src/run/verdict.ts";
 import type { SuiteResult } from "#src/verify/verify.ts";
 import type { ChangedFile } from "#src/workspace/workspace.ts";
 import { feedbackFor } from "../feedback.ts";
+import { fetchedPackages } from "../package-managers.ts";
 import type { Proving } from "../proving.ts";
 import { instructionsSoFar, roundsAgainst } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
@@ -88,7 +89,7 @@ function firstProtected(changes: readonly ChangedFile[], prepared: Prepared): st
 }
 
 export interface Establishing {
-  readonly prepared: Pick<Prepared, "baseSha" | "detected">;
+  readonly prepared: Pick<Prepared, "baseSha" | "detected" | "image">;
   readonly setUp: SetUp;
   readonly baseline: SuiteResult | null;
   readonly treeId: string;
@@ -124,14 +125,16 @@ export async function establish(context: Proving, work: Establishing): Promise<V
     },
     open: async (directory, label) => {
       const reports = await workspaces.scratch(runId, `reports-${work.step}-${nameOf(label)}`);
+      const fetched = fetchedPackages(work.setUp.cache);
       const session = await sandbox.open({
         runId,
         phase: "verify",
         workspace: directory,
-        mounts: [{ source: reports, target: "/reports", mode: "rw" }],
+        mounts: [{ source: reports, target: "/reports", mode: "rw" }, ...fetched.mounts],
         network: { kind: "none" },
         limits: operator.limits,
-        env: {},
+        image: work.prepared.image,
+        env: fetched.env,
       });
       return session.ok ? ok({ session: session.value, reports }) : err(session.error.message);
     },

@@ -1,6 +1,7 @@
 /** The report hooks: files placed beside the workspace and the environment that makes each runner load them. */
 
 import { readFile } from "node:fs/promises";
+import { usingCaches } from "./package-caches.ts";
 import type { HookFamily } from "./runners.ts";
 
 /** Where reports and hooks are seen inside the sandbox. */
@@ -105,6 +106,7 @@ export function shellText(command: string): string {
   return [
     `PATH="${HOOKS}/bin:$PATH"`,
     'for made in /workspace "$PWD"; do if [ -d "$made/.venv/bin" ]; then PATH="$made/.venv/bin:$PATH"; fi; done',
+    usingCaches(),
     command,
   ].join("\n");
 }

@@ -18,8 +18,8 @@ export interface Runner {
 }
 
 const EVERYTHING: readonly HookFamily[] = ["node", "python", "ruby", "perl", "programs"];
-const START = String.raw`(?:^|[\s;&|(/"'])`;
-const END = String.raw`(?=\s|$|["';&|)])`;
+const START = String.raw`(?:^|[\s;&|(/"'[])`;
+const END = String.raw`(?=\s|$|["';&|)\],])`;
 
 /** A program by one of its names, as a call of its own. */
 const program = (names: string) => new RegExp(`${START}(?:${names})${END}`);

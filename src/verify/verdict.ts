@@ -18,7 +18,7 @@ import { carriesProof, flakyNewTests, passOnlyWhenChanged, proofsOf } from "./pr
 import { fileOfId } from "./reports.ts";
 import { isTestCode, isTestPath } from "./test-files.ts";
 import { missingTool, toolMissingIn } from "./toolchain.ts";
-import type { Decide, SuiteResult, VerdictFacts } from "./verify.ts";
+import type { Decide, SuiteResult, ToolNeed, VerdictFacts } from "./verify.ts";
 
 /** Findings that by themselves make a result worthless; the others only cap it at `passing`. */
 const STRONG: ReadonlySet<TamperFinding["kind"]> = new Set([
@@ -251,7 +251,7 @@ function flakiness(seen: Seen): Unproven | null {
 }
 
 /** A run that says nothing about the patch, and why. */
-function silence(result: SuiteResult, tree: string): Unproven | null {
+function silence(result: SuiteResult, tree: string, needs: readonly ToolNeed[] | undefined): Unproven | null {
   const { stopped, exitCode, command, durationMs, counts } = result.evidence;
   if (stopped === "timeout")
     return {
@@ -265,7 +265,7 @@ function silence(result: SuiteResult, tree: string): Unproven | null {
     };
   if (stopped !== null)
     return { reason: "none_ran", detail: `\`${command}\` was stopped at its ${stopped} limit on ${tree}.` };
-  const tool = missingTool(result);
+  const tool = missingTool(result, needs);
   if (tool !== null) return { reason: "no_toolchain", detail: `${tool} is missing on ${tree}.` };
   if (result.strength === "report" && counts.passed + counts.failed === 0)
     return { reason: "none_ran", detail: `\`${command}\` ran no test on ${tree}.` };
@@ -282,18 +282,19 @@ function cannotTell(seen: Seen): Unproven | null {
   const { patched, baseline } = facts;
   if (facts.suite === null) return { reason: "no_tests", detail: "No test command was found." };
   if (facts.setupFailed !== null) {
-    const reason = toolMissingIn(facts.setupFailed) === null ? "cannot_set_up" : "no_toolchain";
+    const reason =
+      toolMissingIn(facts.setupFailed, facts.suite.needs) === null ? "cannot_set_up" : "no_toolchain";
     return { reason, detail: facts.setupFailed };
   }
   if (patched === null) return { reason: "none_ran", detail: "The tests were not run on the patched tree." };
-  const quiet = silence(patched, "the patched tree");
+  const quiet = silence(patched, "the patched tree", facts.suite.needs);
   if (quiet !== null) return quiet;
   if (dependencies.length > 0)
     return {
       reason: "dependencies_changed",
       detail: `${some(dependencies)} changes what is installed; the tests ran with what the base commit installs.`,
     };
-  const onBase = baseline === null ? null : silence(baseline, "the base");
+  const onBase = baseline === null ? null : silence(baseline, "the base", facts.suite.needs);
   // Without a base to compare with, failing tests may be old or new.
   const failing = patched.evidence.counts.failed > 0 || patched.evidence.exitCode !== 0;
   if ((baseline === null || onBase !== null) && failing)
@@ -316,7 +317,7 @@ function whyOnlyPassing(seen: Seen): string {
   if (facts.patched !== null && facts.patched.mismatch !== null)
     return `Nothing broke, but exit code and report disagree, as they do on the base: ${facts.patched.mismatch}.`;
   if (!carriesProof(facts.patched) || !carriesProof(facts.baseline)) {
-    if (facts.baseline === null || silence(facts.baseline, "the base") !== null)
+    if (facts.baseline === null || silence(facts.baseline, "the base", facts.suite?.needs) !== null)
       return "The tests pass, but they could not be run on the base, so nothing shows that they failed without the fix.";
     const fixed = facts.baseline.evidence.exitCode !== 0 && facts.patched?.evidence.exitCode === 0;
     return fixed

@@ -82,6 +82,8 @@ export interface DetectOverrides {
   readonly setup: string | null;
   readonly test: string | null;
   readonly workingDirectory: string | null;
+  /** Paths that a change touches, where they are known: in a monorepo the tests are searched from there upwards. */
+  readonly near?: readonly string[];
 }
 
 export interface TestCase {

@@ -323,6 +323,7 @@ test("G10: lock file and packageManager are found upwards; command, directory an
       directory: "packages/a",
       runner: "vitest",
       because: "scripts.test in packages/a/package.json",
+      needs: [{ tool: "pnpm", version: "9.1.0", from: "package.json" }],
     });
     assert.deepEqual(found.setup, {
       command: "pnpm install --frozen-lockfile",
@@ -343,6 +344,7 @@ test("G10: the configured command wins over detection, and its runner is still r
     directory: "packages/a",
     runner: "vitest",
     because: "test in .github/agent-fix.yml",
+    needs: [{ tool: "pnpm", version: "9.1.0", from: "package.json" }],
   });
   assert.equal(found.setup?.because, "setup in .github/agent-fix.yml");
 });

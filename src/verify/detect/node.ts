@@ -3,7 +3,7 @@
 import { recognise } from "../runners.ts";
 import { isTestCode } from "../test-files.ts";
 import type { Detected, DetectedCommand, DetectedSuite, RunnerKind } from "../verify.ts";
-import { asksToWatch, mayWatch, withoutWatch } from "../watch.ts";
+import { asksToWatch, mayWatch, neverEnds, withoutWatch } from "../watch.ts";
 import type { PackageJson, Tree } from "./manifests.ts";
 import { directoryOf, inside, packageAt, upwards } from "./manifests.ts";
 
@@ -117,15 +117,27 @@ async function findSetup(tree: Tree, found: Found, directory: string): Promise<D
 
 /** Scripts that say there are no tests, or that succeed whatever the code does. */
 function isEmptyScript(script: string): boolean {
-  return /no tests? specified/i.test(script) || /^\s*(?:true|:|exit 0|echo\b[^&|;]*)?\s*$/.test(script);
+  return (
+    /no tests? (?:specified|yet|defined|here)|tests? not (?:implemented|specified)/i.test(script) ||
+    /^\s*(?:true|:|exit \d+|(?:echo|printf)\b[^&|;]*(?:(?:&&|;)\s*(?:exit \d+|true)\s*)?)?\s*$/.test(script)
+  );
 }
 
-const SCRIPT_NAMES = ["test", "test:unit", "unit", "tests"] as const;
+const SCRIPT_NAMES = [
+  "test",
+  "test:ci",
+  "ci:test",
+  "test:unit",
+  "unit",
+  "tests",
+  "test:run",
+  "test:once",
+] as const;
 
 function testScript(manifest: PackageJson): { readonly name: string; readonly text: string } | null {
   for (const name of SCRIPT_NAMES) {
     const text = manifest.scripts[name];
-    if (text !== undefined && !isEmptyScript(text)) return { name, text };
+    if (text !== undefined && !isEmptyScript(text) && neverEnds(text) === null) return { name, text };
   }
   return null;
 }
@@ -199,6 +211,11 @@ async function suiteFromFiles(
   for (const [name, command] of [
     ["vitest", "npx --no-install vitest run"],
     ["jest", "npx --no-install jest"],
+    ["mocha", "npx --no-install mocha"],
+    ["ava", "npx --no-install ava"],
+    ["tap", "npx --no-install tap"],
+    ["jasmine", "npx --no-install jasmine"],
+    ["uvu", "npx --no-install uvu"],
   ] as const)
     if (manifest?.dependencies.includes(name))
       return {
@@ -211,37 +228,26 @@ async function suiteFromFiles(
     const text = await tree.text(path);
     if (text !== null && /(?:from\s*|require\(\s*|import\(\s*|import\s+)["']node:test["']/.test(text))
       return { command: "node --test", directory, runner: "node-test", because: `${path} imports node:test` };
+    if (text !== null && /from\s*["']bun:test["']/.test(text))
+      return { command: "bun test", directory, runner: "bun", because: `${path} imports bun:test` };
   }
   return null;
 }
 
-/** Packages below the root that have tests, when the root has none of its own. */
-async function suiteFromPackages(
-  tree: Tree,
-  root: PackageJson | null,
-): Promise<
-  | { readonly directory: string; readonly notes: readonly string[] }
-  | { readonly everywhere: RunnerKind }
-  | null
-> {
-  const places: { readonly directory: string; readonly runner: RunnerKind }[] = [];
+/** The runner of several packages below a workspace root that has no tests of its own; null: there are none, or one. */
+async function runnerOfPackages(tree: Tree, root: PackageJson | null): Promise<RunnerKind | null> {
+  if (root?.workspaces !== true && !tree.has("pnpm-workspace.yaml")) return null;
+  const runners: RunnerKind[] = [];
   for (const path of tree.paths) {
     if (!path.endsWith("/package.json") || path.includes("node_modules/")) continue;
     const manifest = await packageAt(tree, directoryOf(path));
     const script = manifest === null ? null : testScript(manifest);
-    if (manifest !== null && script !== null)
-      places.push({ directory: directoryOf(path), runner: runnerOfScript(manifest, script.text) });
+    if (manifest !== null && script !== null) runners.push(runnerOfScript(manifest, script.text));
   }
-  const only = places[0];
-  if (only === undefined) return null;
-  if (places.length === 1)
-    return {
-      directory: only.directory,
-      notes: [`${inside(only.directory, "package.json")} is the only package with a test script.`],
-    };
-  if (root?.workspaces === true || tree.has("pnpm-workspace.yaml"))
-    return { everywhere: places.every((place) => place.runner === only.runner) ? only.runner : "unknown" };
-  return null;
+  const [only, ...others] = runners;
+  // One package with tests is found as the only project with some, and its tests are run where they are.
+  if (only === undefined || others.length === 0) return null;
+  return others.every((other) => other === only) ? only : "unknown";
 }
 
 /** Setup for a directory alone, for a test command that was configured. */
@@ -261,18 +267,14 @@ export async function detectNode(tree: Tree, directory: string): Promise<Detecte
       return { setup: await findSetup(tree, found, directory), test: chosen.suite, notes: chosen.notes };
   }
   if (directory === ".") {
-    const packages = await suiteFromPackages(tree, manifest);
-    if (packages !== null && "directory" in packages) {
-      const below = await detectNode(tree, packages.directory);
-      return below === null ? null : { ...below, notes: [...packages.notes, ...below.notes] };
-    }
+    const packages = await runnerOfPackages(tree, manifest);
     if (packages !== null)
       return {
         setup: await findSetup(tree, found, "."),
         test: {
           command: found.manager.everywhere,
           directory: ".",
-          runner: packages.everywhere,
+          runner: packages,
           because: "test scripts of several workspaces",
         },
         notes: [

@@ -1,9 +1,11 @@
 /** Detection for Python: pytest by its configuration or its use, else unittest; dependencies go into a virtual environment. */
 
+import { recognise } from "../runners.ts";
 import { isTestCode } from "../test-files.ts";
-import type { Detected, DetectedCommand, DetectedSuite } from "../verify.ts";
+import type { Detected, DetectedSuite } from "../verify.ts";
 import type { Tree } from "./manifests.ts";
-import { directoryOf, inside, upwards } from "./manifests.ts";
+import { directoryOf, inside } from "./manifests.ts";
+import { pythonSetup } from "./python-setup.ts";
 
 /** A file that configures pytest, and the text in it that says so; null: the file's presence is enough. */
 const PYTEST_CONFIGURATION: readonly (readonly [name: string, mark: RegExp | null])[] = [
@@ -64,64 +66,91 @@ async function unittestSuite(
   return null;
 }
 
-const REQUIREMENT_FILES = [
-  "requirements.txt",
-  "requirements-dev.txt",
-  "requirements-test.txt",
-  "requirements_dev.txt",
-  "requirements/test.txt",
-  "requirements/dev.txt",
-  "dev-requirements.txt",
-  "test-requirements.txt",
-] as const;
-
-function namesPackages(text: string): boolean {
-  return text.split("\n").some((line) => /^\s*[^\s#]/.test(line));
+interface Wrapper {
+  readonly file: string;
+  readonly mark: RegExp;
+  readonly runner: "tox" | "nox";
+  readonly setup: string;
+  readonly command: string;
 }
 
-/**
- * A virtual environment at `/workspace/.venv`: it travels with copies of the workspace (its paths are absolute, and the workspace
- * has the same path in every session), sees the system's packages, and is noise that no tree takes.
- */
-export async function pythonSetup(tree: Tree, directory: string): Promise<DetectedCommand | null> {
-  for (const here of upwards(directory)) {
-    const named: string[] = [];
-    for (const name of REQUIREMENT_FILES) {
-      const text = await tree.text(inside(here, name));
-      if (text !== null && namesPackages(text)) named.push(name);
-    }
-    const project = await tree.text(inside(here, "pyproject.toml"));
-    const installable =
-      (project !== null &&
-        /^\s*\[(?:project|tool\.poetry)\]/m.test(project) &&
-        /^\s*\[build-system\]/m.test(project)) ||
-      tree.has(inside(here, "setup.py"));
-    if (named.length === 0 && !installable) continue;
-    const extra = project === null ? null : /^\s*(tests?|dev)\s*=\s*\[/m.exec(project);
-    const wanted = [
-      ...named.map((name) => `-r ${name}`),
-      ...(installable ? [`-e '.${extra === null ? "" : `[${extra[1]}]`}'`] : []),
-    ];
+/** Used where the tests themselves do not say what runs them; their environments are made by set-up and kept in the workspace. */
+const WRAPPERS: readonly Wrapper[] = [
+  {
+    file: "tox.ini",
+    mark: /^\s*\[(?:tox|testenv)/m,
+    runner: "tox",
+    setup: "tox run --notest",
+    command: "tox run",
+  },
+  { file: "tox.toml", mark: /./, runner: "tox", setup: "tox run --notest", command: "tox run" },
+  {
+    file: "pyproject.toml",
+    mark: /^\s*\[tool\.tox\b/m,
+    runner: "tox",
+    setup: "tox run --notest",
+    command: "tox run",
+  },
+  {
+    file: "noxfile.py",
+    mark: /\bnox\.session\b|@session\b/,
+    runner: "nox",
+    setup: "nox --install-only",
+    command: "nox --no-install",
+  },
+];
+
+async function wrapped(tree: Tree, directory: string): Promise<Detected | null> {
+  for (const { file, mark, runner, setup, command } of WRAPPERS) {
+    const path = inside(directory, file);
+    const text = await tree.text(path);
+    if (text === null || !mark.test(text)) continue;
     return {
-      command: `python3 -m venv --system-site-packages /workspace/.venv && /workspace/.venv/bin/python -m pip install --no-input --disable-pip-version-check ${wanted.join(" ")}`,
-      directory: here,
-      because:
-        named[0] === undefined
-          ? inside(here, project === null ? "setup.py" : "pyproject.toml")
-          : inside(here, named[0]),
+      setup: { command: setup, directory, because: path },
+      test: { command, directory, runner, because: path },
+      notes: [],
     };
   }
   return null;
 }
 
+/** Django's own test command; pytest-django has a pytest configuration and comes before. */
+async function djangoSuite(tree: Tree, directory: string): Promise<DetectedSuite | null> {
+  const path = inside(directory, "manage.py");
+  const text = await tree.text(path);
+  if (text === null || !/\bdjango\b/.test(text)) return null;
+  return { command: "python3 manage.py test", directory, runner: "unittest", because: path };
+}
+
+/** What hatch would run as `hatch test` or by a script of its own, for people. */
+function otherWays(project: string | null): readonly string[] {
+  const script = project === null ? undefined : /^\s*test\s*=\s*"([^"]+)"/m.exec(project)?.[1];
+  return script !== undefined && recognise(script) !== "unknown"
+    ? [`pyproject.toml also has a script \`test\`: \`${script}\`.`]
+    : [];
+}
+
 /** What Python offers in this directory of the commit; null: no Python tests there. */
 export async function detectPython(tree: Tree, directory: string): Promise<Detected | null> {
   const tests = testsBelow(tree, directory);
-  if (tests.every((path) => path.endsWith("conftest.py"))) return null;
+  const django = await djangoSuite(tree, directory);
+  if (tests.every((path) => path.endsWith("conftest.py")) && django === null) return wrapped(tree, directory);
   const reason = await pytestReason(tree, directory, tests);
   const test: DetectedSuite | null =
     reason === null
-      ? await unittestSuite(tree, directory, tests)
+      ? (django ?? (await unittestSuite(tree, directory, tests)))
       : { command: "python3 -m pytest", directory, runner: "pytest", because: reason };
-  return test === null ? null : { setup: await pythonSetup(tree, directory), test, notes: [] };
+  if (test === null) return wrapped(tree, directory);
+  const other = await wrapped(tree, directory);
+  const project = await tree.text(inside(directory, "pyproject.toml"));
+  return {
+    setup: await pythonSetup(tree, directory),
+    test,
+    notes: [
+      ...(other?.test == null
+        ? []
+        : [`Not run: \`${other.test.command}\` (${other.test.because}), which would start the same tests.`]),
+      ...otherWays(project),
+    ],
+  };
 }

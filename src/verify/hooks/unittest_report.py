@@ -59,23 +59,31 @@ class Recorder:
         self.stream.flush()
 
 
-def install():
-    if "SUITE_REPORT_TAKEN" in os.environ:
-        return
-    # What the tests themselves start is no part of the suite.
-    os.environ["SUITE_REPORT_TAKEN"] = "1"
-    recorder = Recorder()
-    original = unittest.TextTestRunner.resultclass
+def install(runner):
+    original = runner.resultclass
 
     class Recording(original):
+        recorder = None
+
+        def startTestRun(self):
+            # What the tests themselves start is no part of the suite.
+            if "SUITE_REPORT_TAKEN" not in os.environ:
+                os.environ["SUITE_REPORT_TAKEN"] = "1"
+                self.recorder = Recorder()
+            super().startTestRun()
+
+        def record(self, test, outcome, message):
+            if self.recorder is not None:
+                path, names = place_of(test)
+                self.recorder.write({"file": path, "names": names, "outcome": outcome, "message": message})
+
         def startTest(self, test):
             self.outcome = ("pass", "")
             super().startTest(test)
 
         def mark(self, test, outcome, message, whole):
             if whole:
-                path, names = place_of(test)
-                recorder.write({"file": path, "names": names, "outcome": outcome, "message": message})
+                self.record(test, outcome, message)
             else:
                 self.outcome = (outcome, message)
 
@@ -109,13 +117,13 @@ def install():
             super().addSubTest(test, subtest, err)
 
         def stopTest(self, test):
-            path, names = place_of(test)
-            outcome, message = self.outcome
-            recorder.write({"file": path, "names": names, "outcome": outcome, "message": message})
+            self.record(test, *self.outcome)
             super().stopTest(test)
 
         def stopTestRun(self):
-            recorder.write({"end": True})
+            if self.recorder is not None:
+                self.recorder.write({"end": True})
+                os.environ.pop("SUITE_REPORT_TAKEN", None)
             super().stopTestRun()
 
-    unittest.TextTestRunner.resultclass = Recording
+    runner.resultclass = Recording

@@ -26,6 +26,7 @@ import { createVerifyPatch } from "#src/verify/procedure.ts";
 import { createRunSuite } from "#src/verify/suite.ts";
 import { createTamper } from "#src/verify/tamper/offload.ts";
 import { createWorkspaces } from "#src/workspace/create-workspaces.ts";
+import { createBaselines, createEvidenceKeeper } from "./evidence-store.ts";
 import { createModels } from "./models.ts";
 import { operatorLimits, operatorSettings } from "./operator.ts";
 import { traceDirectory } from "./places.ts";
@@ -107,6 +108,8 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
     verifyPatch: createVerifyPatch(runSuite, createTamper(clock)),
     publish: publishPullRequest,
     openTrace: (runId) => openTrace({ dir: traceDirectory(dataDir), runId, clock, redactor, log }),
+    keepEvidence: createEvidenceKeeper(traceDirectory(dataDir), log),
+    baselines: createBaselines(join(dataDir, "baselines"), () => clock.now(), log),
     converse: place.converse,
     gitToken: place.gitToken,
     readSettings: (text) => readRepositorySettings(operatorLimits(config), text),
@@ -114,6 +117,34 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
     clock,
     ids,
     log,
+    redactor,
+  };
+}
+
+/** What `agent-fix verify` needs: no store, no model and no conversation. */
+export function verificationPorts(parts: Omit<PortParts, "store">, repository: string) {
+  const { config, sandbox, clock, ids, log, redactor } = parts;
+  const runSuite = createRunSuite((text) => redactor.redact(text));
+  return {
+    sandbox,
+    workspaces: createWorkspaces({
+      dataDir: config.server.dataDir,
+      sandbox,
+      owner: sandbox.owner,
+      allowedHosts: [],
+      localRepositories: [repository],
+      gitEnvironment: parts.env,
+      alone: true,
+      clock,
+      ids,
+      redactor,
+      log,
+    }),
+    detect,
+    runSuite,
+    verifyPatch: createVerifyPatch(runSuite, createTamper(clock)),
+    readSettings: (text: string | null) => readRepositorySettings(operatorLimits(config), text),
+    operator: operatorSettings(config, () => ""),
     redactor,
   };
 }

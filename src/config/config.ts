@@ -51,7 +51,9 @@ export interface ModelConfig {
 }
 
 export interface SandboxConfig {
-  readonly kind: "auto" | "bubblewrap" | "none";
+  readonly kind: "auto" | "bubblewrap" | "docker" | "podman" | "none";
+  /** Images that commands may run in; the first is the general one. */
+  readonly imagesAllowed: readonly string[];
   /** Host names the set-up step may reach. */
   readonly networkAllow: readonly string[];
   /** Globs taken out of the default protected paths. */

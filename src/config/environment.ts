@@ -48,6 +48,7 @@ export function loadEnv(env: Environment, purpose: Purpose = "server"): Result<C
     model,
     sandbox: {
       kind: values.SANDBOX,
+      imagesAllowed: values.IMAGES_ALLOWED ?? [],
       networkAllow: values.NETWORK_ALLOW,
       protectedExcept: values.PROTECTED_EXCEPT ?? [],
     },

@@ -110,7 +110,7 @@ export function mergeRepositoryFile(operator: OperatorLimits, file: RepositoryFi
     [operator.model, ...operator.modelsAllowed],
     `${operator.model} is used`,
   );
-  const image = wish("image", file.image, operator.imagesAllowed, "no image is used");
+  const image = wish("image", file.image, operator.imagesAllowed, "the usual one is used (IMAGES_ALLOWED)");
   const hosts = file.network?.allow ?? operator.networkAllow;
   const networkAllow = hosts.filter(
     (host) => wish("network.allow", host, operator.networkAllow, "it stays closed") !== null,

@@ -11,16 +11,21 @@ export interface ChosenImage {
 }
 
 /** Names, without registry and tag, of images that are made for a stack. */
-const MADE_FOR: Readonly<Record<string, readonly string[]>> = {
-  javascript: ["node", "javascript-node", "typescript-node", "bun", "deno"],
-  python: ["python", "uv"],
-  rust: ["rust"],
-  go: ["golang", "go"],
-  java: ["maven", "gradle", "eclipse-temurin", "openjdk", "amazoncorretto", "java"],
-  ruby: ["ruby"],
-  php: ["php", "composer"],
-  dotnet: ["sdk", "dotnet"],
-};
+const MADE_FOR: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    javascript: ["node", "javascript-node", "typescript-node", "bun", "deno"],
+    python: ["python", "uv"],
+    rust: ["rust"],
+    go: ["golang", "go"],
+    java: ["maven", "gradle", "eclipse-temurin", "openjdk", "amazoncorretto", "java"],
+    ruby: ["ruby"],
+    php: ["php", "composer"],
+    dotnet: ["sdk", "dotnet"],
+    elixir: ["elixir"],
+    perl: ["perl"],
+    c: ["gcc", "cpp", "clang"],
+  }),
+);
 
 /**
  * `allowed`: the operator's IMAGES_ALLOWED; the first is the general one. A wish that is not allowed is an error only in the
@@ -42,7 +47,7 @@ export function chooseImage(wishes: ImageWish, allowed: readonly string[]): Resu
     if (refusal === null) return ok({ image: wish, from: "devcontainer.json", notes });
     notes.push(`devcontainer.json: ${refusal}`);
   }
-  const names = wishes.stack === null ? [] : (MADE_FOR[wishes.stack] ?? []);
+  const names = wishes.stack === null ? [] : (MADE_FOR.get(wishes.stack) ?? []);
   const suited = allowed.find((image) => names.includes(bareName(image)));
   if (suited !== undefined) return ok({ image: suited, from: "stack", notes });
   return ok({ image: general, from: "general", notes });

@@ -51,8 +51,17 @@ export function createLanePool(first: Lane, start: () => Promise<Started>): Lane
   };
   const turn = (signal: AbortSignal) =>
     new Promise<void>((resolve) => {
-      waiting.push(resolve);
-      signal.addEventListener("abort", () => resolve(), { once: true });
+      const leave = () => {
+        const at = waiting.indexOf(wake);
+        if (at >= 0) waiting.splice(at, 1);
+        resolve();
+      };
+      const wake = () => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      waiting.push(wake);
+      signal.addEventListener("abort", leave, { once: true });
     });
   const free = () => {
     taken -= 1;
@@ -62,7 +71,10 @@ export function createLanePool(first: Lane, start: () => Promise<Started>): Lane
   return {
     take: async (signal) => {
       while (taken >= MOST_LANES && !signal.aborted && !closed) await turn(signal);
-      if (signal.aborted || closed) return null;
+      if (signal.aborted || closed) {
+        if (taken < MOST_LANES) waiting.shift()?.(); // Its turn, if this was woken, is the next one's.
+        return null;
+      }
       taken += 1;
       const lane = await next();
       if (lane.ok && !closed && !signal.aborted) return lane;

@@ -117,6 +117,7 @@ describe("a whole environment", () => {
     });
     assert.deepEqual(config.sandbox, {
       kind: "bubblewrap",
+      imagesAllowed: [],
       networkAllow: [],
       protectedExcept: [".github/ISSUE_TEMPLATE/**"],
     });
@@ -253,8 +254,11 @@ describe("what is wrong", () => {
       { MODEL_API: "anthropic", ANTHROPIC_API_KEY: "sk-ant" },
       "OPENAI_MODEL is not set, and MODEL_API=anthropic has no default model",
     ],
-    [{ SANDBOX: "docker" }, "SANDBOX is docker, which this version does not support; use bubblewrap"],
-    [{ SANDBOX: "chroot" }, "SANDBOX must be one of auto, bubblewrap, none"],
+    [{ SANDBOX: "chroot" }, "SANDBOX must be one of auto, bubblewrap, docker, podman, none"],
+    [
+      { IMAGES_ALLOWED: "node:24,--privileged" },
+      "IMAGES_ALLOWED must list image names such as docker.io/library/node:24-bookworm, separated by commas",
+    ],
     [
       { DATABASE_URL: "postgres://u:p@h/d" },
       "DATABASE_URL is set, and this version cannot do what it asks for",

@@ -107,7 +107,7 @@ gates: [intent]
     assert.deepEqual({ ...settings, notes: [] }, { ...DEFAULTS, networkAllow: ["pypi.org"] });
     assert.deepEqual(settings.notes, [
       'model: "huge" is not among what the operator allows (gpt-5, gpt-5-mini); gpt-5 is used',
-      'image: "evil" is not among what the operator allows (node:24); no image is used',
+      'image: "evil" is not among what the operator allows (node:24); the usual one is used (IMAGES_ALLOWED)',
       'network.allow: "evil.example" is not among what the operator allows (registry.npmjs.org, pypi.org); it stays closed',
     ]);
   });

@@ -5,9 +5,9 @@ import { after, before, describe, test } from "node:test";
 import { playForgery } from "#test/attacks/forge.ts";
 import { FORGERIES, NODE_BASE, PYTHON_BASE } from "#test/attacks/list/forgeries.ts";
 import { backendsHere, createRig, type Rig } from "#test/sandbox/rig.ts";
-import { sample, skipUnless } from "#test/support/tier.ts";
+import { FULL, sample, skipUnless } from "#test/support/tier.ts";
 
-const QUICK = 3;
+const QUICK = 2;
 
 for (const backend of await backendsHere())
   describe(`forgeries on ${backend.name}`, {

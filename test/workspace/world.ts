@@ -55,7 +55,11 @@ export function failure<T>(result: Result<T, GitFailure>): GitFailure {
 export const noToken = async () => null;
 export const never = new AbortController().signal;
 
-export async function createWorld(changes: Partial<WorkspacesOptions> = {}): Promise<World> {
+/** `make`: another sandbox than bubblewrap. */
+export async function createWorld(
+  changes: Partial<WorkspacesOptions> = {},
+  make?: (dataDir: string) => Sandbox,
+): Promise<World> {
   const temp = await tempDir("workspace-");
   const directory = temp.path;
   const dataDir = join(directory, "data");
@@ -63,13 +67,15 @@ export async function createWorld(changes: Partial<WorkspacesOptions> = {}): Pro
   const server = await startGitServer(join(directory, "server"));
   const bare = createBare(join(directory, "server", "owner", "name.git"));
   const redactor = createRedactor();
-  const sandbox = createBubblewrap({
-    dataDir,
-    clock: systemClock,
-    ids: systemIds,
-    log: silentLog,
-    hostPath: PATH,
-  });
+  const ours = () =>
+    createBubblewrap({
+      dataDir,
+      clock: systemClock,
+      ids: systemIds,
+      log: silentLog,
+      hostPath: PATH,
+    });
+  const sandbox = make === undefined ? ours() : make(dataDir);
   const options: WorkspacesOptions = {
     dataDir,
     sandbox,

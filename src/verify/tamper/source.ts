@@ -35,15 +35,31 @@ function addedLines(file: Changed): readonly string[] {
   return surplus(linesOf(file.after ?? ""), linesOf(file.before ?? ""), itself);
 }
 
+/** A comparison that says the same whatever it is given: a value that equals everything passes every test. */
+const EQUALS_ALL =
+  /\bdef\s+__(?:eq|ne)__\s*\([^)]*\)[^:\n]*:\s*return\s+(?:True|False)\b|\b__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|\bObject\.is\s*=|\bSymbol\.toPrimitive\b.*=>\s*\d/;
+
 export function sourceFindings(file: Changed): readonly TamperFinding[] {
   if (file.after === null || !READ.test(file.path)) return [];
   const added = addedLines(file);
-  return REACHES.flatMap(([kind, pattern, what]) => {
+  const equals = EQUALS_ALL.exec(added.join("\n"))?.[0];
+  const special: readonly TamperFinding[] =
+    equals === undefined
+      ? []
+      : [
+          {
+            kind: "special_cased",
+            path: file.path,
+            detail: `an added comparison holds for everything: ${equals.replace(/\s+/g, " ").slice(0, 160)}`,
+          },
+        ];
+  const reaching = REACHES.flatMap(([kind, pattern, what]) => {
     const line = added.find((one) => pattern.test(one));
     return line === undefined
       ? []
       : [{ kind, path: file.path, detail: `an added line ${what}: ${line.slice(0, 160)}` }];
   });
+  return [...reaching, ...special];
 }
 
 /** Text in quotes, and numbers that nobody writes by accident. */

@@ -1,14 +1,11 @@
-/** Where set-up keeps what package managers fetch: in the workspace, since that alone travels from set-up to the copies that tests run in. */
+/** Where set-up keeps what the less common package managers fetch: in the workspace, which travels from set-up to the copies that tests run in. */
 
 /** A path that no tree takes: what set-up leaves is noise. */
 export const CACHES = "/workspace/.agent-fix";
 
+/** Managers whose place is not already set for every session of a run. */
 const DIRECTORIES = {
-  CARGO_HOME: "cargo",
-  GOMODCACHE: "go",
   MAVEN_USER_HOME: "maven",
-  GRADLE_USER_HOME: "gradle",
-  BUNDLE_PATH: "gems",
   NUGET_PACKAGES: "nuget",
   MIX_HOME: "mix",
   HEX_HOME: "hex",
@@ -23,7 +20,7 @@ export function filling(caches: readonly Cache[], command: string): string {
   return `export ${settings.join(" ")} && ${command}`;
 }
 
-/** Shell text before a test command: the caches that are there are used, and nothing is asked of a network that is not there. */
+/** Shell text before a test command: the caches that are there are used. */
 export function usingCaches(): string {
   const settings = Object.entries(DIRECTORIES).map(
     ([name, folder]) => `if [ -d ${CACHES}/${folder} ]; then export ${name}=${CACHES}/${folder}; fi`,
@@ -31,8 +28,9 @@ export function usingCaches(): string {
   return [
     `if [ -d ${CACHES} ]; then`,
     ...settings,
-    "export CARGO_NET_OFFLINE=true GOPROXY=off GOFLAGS=-modcacherw BUNDLE_FROZEN=true",
     `if [ -d ${CACHES}/perl ]; then export PERL5LIB="${CACHES}/perl/lib/perl5\${PERL5LIB:+:$PERL5LIB}"; fi`,
     "fi",
+    // Gradle's wrapper locks the distribution it starts, which a read-only cache does not let it.
+    "if [ -d /cache/gradle/wrapper ] && [ ! -e ~/.gradle/wrapper ]; then mkdir -p ~/.gradle && cp -r /cache/gradle/wrapper ~/.gradle/; fi",
   ].join("\n");
 }

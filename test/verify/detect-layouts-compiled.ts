@@ -20,7 +20,7 @@ export const COMPILED: readonly Layout[] = [
       "sub/a_test.go": "",
     },
     test: "go test ./...",
-    setup: /GOMODCACHE=.*go mod download/,
+    setup: /^go mod download$/,
   },
   {
     name: "go with vendored dependencies",
@@ -76,7 +76,7 @@ export const COMPILED: readonly Layout[] = [
         "<project><properties><maven.compiler.release>21</maven.compiler.release></properties></project>",
       "src/test/java/a/BTest.java": "",
     },
-    test: "mvn -B -o -Dmaven.repo.local=/workspace/.agent-fix/maven-repository -fae test",
+    test: "mvn -B -o -fae test",
     runner: "maven",
     setup: /test-compile/,
     needs: ["java ≥ 21 (pom.xml)"],
@@ -84,7 +84,7 @@ export const COMPILED: readonly Layout[] = [
   {
     name: "maven wrapper",
     files: { "pom.xml": "<project/>", mvnw: "", "src/test/java/a/BTest.java": "" },
-    test: "./mvnw -B -o -Dmaven.repo.local=/workspace/.agent-fix/maven-repository -fae test",
+    test: "./mvnw -B -o -fae test",
     runner: "maven",
   },
   {

@@ -1,6 +1,5 @@
 /** Detection for Go: modules are fetched by set-up, all packages of the module are tested. */
 
-import { filling } from "../package-caches.ts";
 import type { Detected, DetectedCommand } from "../verify.ts";
 import { below } from "./ecosystem.ts";
 import type { Tree } from "./manifests.ts";
@@ -13,7 +12,7 @@ export async function goSetup(tree: Tree, directory: string): Promise<DetectedCo
   const vendored = tree.has(inside(home, "vendor/modules.txt"));
   if (vendored || !/^\s*require\b/m.test(text)) return null;
   return {
-    command: filling(["GOMODCACHE"], "go mod download"),
+    command: "go mod download",
     directory: home,
     because: inside(home, "go.mod"),
   };

@@ -1,6 +1,6 @@
 /** Detection for Java, Kotlin and their kin: Gradle or Maven, by the repository's wrapper where it has one. */
 
-import { CACHES, filling } from "../package-caches.ts";
+import { filling } from "../package-caches.ts";
 import type { Detected, DetectedCommand } from "../verify.ts";
 import { below } from "./ecosystem.ts";
 import type { Tree } from "./manifests.ts";
@@ -34,17 +34,15 @@ function buildOf(tree: Tree, directory: string): Build | null {
   return found;
 }
 
-const MAVEN_REPOSITORY = `-Dmaven.repo.local=${CACHES}/maven-repository`;
-
 function setupOf(build: Build): DetectedCommand {
   const { program, root, file } = build;
   // What only a run of the tests resolves (their engine, the runtime class path) is fetched by one whose result does not count.
   const command =
     build.kind === "gradle"
       ? `${program} --no-daemon testClasses && { ${program} --no-daemon --continue test || true; }`
-      : `${program} -B ${MAVEN_REPOSITORY} test-compile && { ${program} -B ${MAVEN_REPOSITORY} -fae test || true; }`;
+      : `${program} -B test-compile && { ${program} -B -fae test || true; }`;
   return {
-    command: filling(["GRADLE_USER_HOME", "MAVEN_USER_HOME"], command),
+    command: build.kind === "maven" ? filling(["MAVEN_USER_HOME"], command) : command,
     directory: root,
     because: file,
   };
@@ -71,7 +69,7 @@ export async function detectJvm(tree: Tree, directory: string): Promise<Detected
   const command =
     build.kind === "gradle"
       ? `${build.program} --no-daemon --offline --continue ${gradleTask(build, directory)}`
-      : `${build.program} -B -o ${MAVEN_REPOSITORY} -fae${directory === build.root ? "" : ` -pl '${module}' -am`} test`;
+      : `${build.program} -B -o -fae${directory === build.root ? "" : ` -pl '${module}' -am`} test`;
   return {
     setup: setupOf(build),
     test: { command, directory: build.root, runner: build.kind, because: `${build.file} and ${first}` },

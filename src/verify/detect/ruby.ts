@@ -1,6 +1,5 @@
 /** Detection for Ruby: rspec by its folder, minitest by rails, rake or its files; gems by Bundler. */
 
-import { filling } from "../package-caches.ts";
 import type { Detected, DetectedCommand, DetectedSuite } from "../verify.ts";
 import { below, firstText } from "./ecosystem.ts";
 import type { Tree } from "./manifests.ts";
@@ -11,7 +10,7 @@ export async function rubySetup(tree: Tree, directory: string): Promise<Detected
   if (home === undefined) return null;
   const locked = tree.has(inside(home, "Gemfile.lock"));
   return {
-    command: filling(["BUNDLE_PATH"], `${locked ? "BUNDLE_FROZEN=true " : ""}bundle install`),
+    command: `${locked ? "BUNDLE_FROZEN=true " : ""}bundle install`,
     directory: home,
     because: inside(home, locked ? "Gemfile.lock" : "Gemfile"),
   };

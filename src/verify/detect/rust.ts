@@ -1,6 +1,5 @@
 /** Detection for Rust: crates are fetched by set-up, the tests of all members of a workspace run to the end. */
 
-import { filling } from "../package-caches.ts";
 import type { Detected, DetectedCommand } from "../verify.ts";
 import type { Tree } from "./manifests.ts";
 import { inside, upwards } from "./manifests.ts";
@@ -27,7 +26,7 @@ export async function rustSetup(tree: Tree, directory: string): Promise<Detected
     if (!DEPENDENCIES.test((await tree.text(path)) ?? "")) continue;
     const locked = tree.has(inside(root, "Cargo.lock"));
     return {
-      command: filling(["CARGO_HOME"], `cargo fetch${locked ? " --locked" : ""}`),
+      command: `cargo fetch${locked ? " --locked" : ""}`,
       directory: root,
       because: locked ? inside(root, "Cargo.lock") : path,
     };

@@ -59,17 +59,8 @@ function patched(files: Files, changed: Case["changed"], except: readonly string
   return all;
 }
 
-export async function openBench(runners: Runners, parallel: number): Promise<Bench> {
-  const root = await realpath(await mkdtemp(join(tmpdir(), "agent-fix-verdicts-")));
-  const sandbox: Sandbox = createBubblewrap({
-    dataDir: root,
-    clock: systemClock,
-    ids: systemIds,
-    log: silentLog,
-    hostPath: process.env.PATH ?? "/usr/bin:/bin",
-  });
-  const runSuite = createRunSuite((text) => text);
-  const verifyPatch = createVerifyPatch(runSuite, createTamper(systemClock));
+/** Fresh workspaces of a project and sessions over them. */
+function createPlaces(root: string, sandbox: Sandbox, runners: Runners) {
   let made = 0;
 
   const place = async (ecosystem: Ecosystem, files: Files) => {
@@ -101,6 +92,21 @@ export async function openBench(runners: Runners, parallel: number): Promise<Ben
       env: {},
     });
   };
+  return { place, open };
+}
+
+export async function openBench(runners: Runners, parallel: number): Promise<Bench> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), "agent-fix-verdicts-")));
+  const sandbox: Sandbox = createBubblewrap({
+    dataDir: root,
+    clock: systemClock,
+    ids: systemIds,
+    log: silentLog,
+    hostPath: process.env.PATH ?? "/usr/bin:/bin",
+  });
+  const runSuite = createRunSuite((text) => text);
+  const verifyPatch = createVerifyPatch(runSuite, createTamper(systemClock));
+  const { place, open } = createPlaces(root, sandbox, runners);
 
   return {
     baseline: async (ecosystem) => {

@@ -16,25 +16,28 @@ export async function readRequest(directory: string, issueFile: string): Promise
   const [first = "", ...rest] = text.trimStart().split("\n");
   const title = first.replace(/^#+\s*/, "").trim();
   if (title === "") throw new Error(`${issueFile} is empty: its first line is the title of the issue`);
-  const branch = await currentBranch(directory);
-  // Any stable number will do: it keys the mirror of this checkout.
-  const id = createHash("sha256").update(directory).digest().readUInt32BE(0);
   return {
     runId: systemIds.runId(systemClock.now()),
-    repository: {
-      id,
-      owner: "local",
-      name: basename(directory),
-      cloneUrl: pathToFileURL(directory).href,
-      defaultBranch: branch,
-      private: true,
-    },
+    repository: await localRepository(directory),
     installationId: 0,
     issue: { number: 1, title, body: rest.join("\n").trim(), author: "local", updatedAt: 0 },
     askedBy: "local",
     trigger: "local",
     parent: null,
     budgetUsd: null,
+  };
+}
+
+/** The checkout as a repository; rejects with a sentence when the directory is no checkout on a branch. */
+export async function localRepository(directory: string): Promise<RunRequest["repository"]> {
+  return {
+    // Any stable number will do: it keys the mirror of this checkout.
+    id: createHash("sha256").update(directory).digest().readUInt32BE(0),
+    owner: "local",
+    name: basename(directory),
+    cloneUrl: pathToFileURL(directory).href,
+    defaultBranch: await currentBranch(directory),
+    private: true,
   };
 }
 

@@ -25,6 +25,10 @@ const SUBCOMMANDS: Readonly<Record<string, Subcommand>> = {
     about: "go on with a local run that was stopped or killed: resume [run id]",
     load: async () => (await import("./resume.ts")).resume,
   },
+  verify: {
+    about: "establish what a patch is worth: verify --repo DIR --base SHA --patch FILE",
+    load: async () => (await import("./verify.ts")).verify,
+  },
   trace: {
     about: "show what a run did: trace <run id>",
     load: async () => (await import("./trace.ts")).trace,

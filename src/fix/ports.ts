@@ -52,6 +52,12 @@ export type MakeTools = (setup: {
   readonly onEdit?: (path: string) => void;
 }) => readonly Tool[];
 
+/** By a key that holds everything a baseline depends on. Neither rejects: what is not there is made again. */
+export interface Baselines {
+  read(key: string): Promise<string | null>;
+  write(key: string, text: string): Promise<void>;
+}
+
 export interface FixPorts {
   readonly store: Store;
   readonly workspaces: Workspaces;
@@ -71,6 +77,10 @@ export interface FixPorts {
   readonly verifyPatch: VerifyPatch;
   readonly publish: Publish;
   readonly openTrace: (runId: string) => Trace;
+  /** Keeps the evidence of a run's newest verdict as a file beside its trace; left out: nobody reads one. Never rejects. */
+  readonly keepEvidence?: (runId: string, json: string) => Promise<void>;
+  /** Baselines that later runs on the same commit, set-up and command take over; left out: each run makes its own. */
+  readonly baselines?: Baselines;
   /** The conversation of a run: its issue on GitHub, or the terminal. The signal stops its calls. */
   readonly converse: (request: RunRequest, signal: AbortSignal) => Conversation;
   readonly gitToken: (request: RunRequest) => GitToken;

@@ -61,6 +61,8 @@ export interface SuiteEvidence {
   readonly stopped: "timeout" | "memory" | "disk" | "not_started" | null;
   readonly counts: { readonly passed: number; readonly failed: number; readonly skipped: number };
   readonly strength: EvidenceStrength;
+  /** SHA-256 over names and contents of the report files; left out or null: there was none. */
+  readonly reportSha256?: string | null;
   readonly durationMs: number;
 }
 

@@ -1,5 +1,6 @@
 /** Reads what a suite run left behind: reports outside the workspace first, then those a runner wrote into it, then its printed text. */
 
+import { canonicalJson, sha256 } from "#src/base/canonical-json.ts";
 import type { SuiteEvidence } from "#src/run/verdict.ts";
 import type { Captured, ExecResult, Session } from "#src/sandbox/sandbox.ts";
 import { collectScript } from "./hooks.ts";
@@ -29,6 +30,8 @@ export interface ResultsRequest {
 export interface Results {
   readonly cases: readonly TestCase[];
   readonly strength: SuiteEvidence["strength"];
+  /** SHA-256 over names and contents of the report files; null: there was none. */
+  readonly reportSha256: string | null;
   /** Why the results are not to be trusted as they stand; null: nothing speaks against them. */
   readonly problem: string | null;
 }
@@ -55,6 +58,11 @@ function withTestMore(cases: readonly RawCase[], ran: Ran): readonly RawCase[] {
   });
 }
 
+function digestOf(files: readonly { readonly name: string; readonly text: string }[]): string {
+  const byName = [...files].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return sha256(canonicalJson(byName.map(({ name, text }) => [name, sha256(text)])));
+}
+
 /** Cases with ids, how strong the evidence is, and what is wrong with it. A failing disk of the host rejects. */
 export async function readResults(request: ResultsRequest, ran: Ran): Promise<Results> {
   const runner = runnerOf(request.suite.runner);
@@ -71,11 +79,18 @@ export async function readResults(request: ResultsRequest, ran: Ran): Promise<Re
   const origin = { places, group: request.suite.runner };
   const printed = parseText(request.suite.runner, whole(ran.exec.stdout), parsed.cases.length > 0);
   const problem = reports.refused[0] ?? parsed.problem;
+  const reportSha256 = reports.files.length === 0 ? null : digestOf(reports.files);
   const reported = withTestMore(parsed.cases, ran);
   if (reported.length > 0)
-    return { cases: toCases([...reported, ...printed], ran.root, origin), strength: "report", problem };
-  if (reports.files.length > 0) return { cases: [], strength: "exit_code", problem };
+    return {
+      cases: toCases([...reported, ...printed], ran.root, origin),
+      strength: "report",
+      problem,
+      reportSha256,
+    };
+  if (reports.files.length > 0) return { cases: [], strength: "exit_code", problem, reportSha256 };
   return {
+    reportSha256,
     cases: toCases(printed, ran.root, origin),
     strength: printed.length > 0 ? "text" : "exit_code",
     problem: problem ?? (runner.reports ? NO_REPORT : null),

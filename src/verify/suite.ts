@@ -133,7 +133,7 @@ async function run(request: Request, redact: Redact): Promise<SuiteResult> {
   const exitCode = ran.exec.end.kind === "exited" ? ran.exec.end.code : null;
   const read: Results =
     stopped === "not_started"
-      ? { cases: [], strength: "exit_code", problem: null }
+      ? { cases: [], strength: "exit_code", problem: null, reportSha256: null }
       : await readResults(request, ran);
   const cases = matching(read.cases, request.filter).map((one) => ({ ...one, message: redact(one.message) }));
   const started = ran.exec.end.kind === "not_started" ? `${ran.exec.end.message}\n` : "";
@@ -146,6 +146,7 @@ async function run(request: Request, redact: Redact): Promise<SuiteResult> {
       stopped,
       counts: countsOf(cases),
       strength: read.strength,
+      reportSha256: read.reportSha256,
       durationMs: ran.exec.durationMs,
     },
     strength: read.strength,

@@ -6,13 +6,14 @@ import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import type { SuiteResult } from "#src/verify/verify.ts";
 import type { ChangedFile } from "#src/workspace/workspace.ts";
+import { evidenceFile } from "../evidence-file.ts";
 import { feedbackFor } from "../feedback.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import type { Proving } from "../proving.ts";
 import { instructionsSoFar, roundsAgainst } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { type Baseline, traceSuite } from "./baseline.ts";
-import type { Collected } from "./collect.ts";
+import { type Collected, DIFF_BLOB } from "./collect.ts";
 import type { Prepared } from "./prepare.ts";
 import type { SetUp } from "./setup.ts";
 import type { Solved } from "./solve.ts";
@@ -38,12 +39,15 @@ export async function verify(context: RunContext, step: StepContext): Promise<Ou
   // Sent back, the agent changed nothing: what was found stands, and saying it again would only cost.
   const insists = before !== null && before.treeId === treeId;
   const stored = blob === null || insists ? null : await context.blob(blob);
+  const baseline = stored === null ? null : (JSON.parse(stored) as SuiteResult);
+  const results: SuiteResult[] = baseline === null ? [] : [baseline];
   const verdict = insists
     ? before.verdict
     : await establish(context, {
         prepared,
         setUp,
-        baseline: stored === null ? null : (JSON.parse(stored) as SuiteResult),
+        baseline,
+        observe: (result) => results.push(result),
         treeId,
         changes: collected.changes,
         signal: step.signal,
@@ -52,6 +56,7 @@ export async function verify(context: RunContext, step: StepContext): Promise<Ou
       });
   if (step.signal.aborted) return { kind: "failed", code: "cancelled", message: "stopped", retry: true };
   traceVerdict(context, verdict, "verify");
+  if (!insists) await keepEvidence(context, { prepared, collected, verdict, results });
   const feedback = feedbackFor(verdict, protectedPath);
   const roundsLeft = !insists && roundsAgainst(context) < context.ports.operator.maxRounds;
   const mend = feedback !== null && roundsLeft && solved.status === "done" ? feedback : null;
@@ -74,6 +79,28 @@ export function checksOf(prepared: Pick<Prepared, "settings">): Establishing["ch
   return Object.entries(prepared.settings.checks).flatMap(([name, command]) =>
     command === null || command.trim() === "" ? [] : [{ name, command }],
   );
+}
+
+interface Established {
+  readonly prepared: Prepared;
+  readonly collected: Collected;
+  readonly verdict: Verdict;
+  readonly results: readonly SuiteResult[];
+}
+
+async function keepEvidence(context: RunContext, established: Established): Promise<void> {
+  const { ports, runId } = context;
+  const { prepared, collected, verdict, results } = established;
+  const text = evidenceFile({
+    base: prepared.baseSha,
+    tree: collected.treeId,
+    diff: (await context.blob(DIFF_BLOB)) ?? "",
+    setup: prepared.detected.setup,
+    environment: { sandbox: ports.sandbox.name, limits: { ...ports.operator.limits } },
+    verdict,
+    results,
+  });
+  await ports.keepEvidence?.(runId, text);
 }
 
 function lastVerified(context: RunContext): Verified | null {
@@ -99,6 +126,8 @@ export interface Establishing {
   readonly step: string;
   /** The repository's own checks besides tests, by their keys. */
   readonly checks: readonly { readonly name: string; readonly command: string }[];
+  /** Told of each finished run besides the trace. */
+  readonly observe?: (result: SuiteResult) => void;
 }
 
 /** The verdict on a tree over a base, in copies the agent never touched. */
@@ -146,7 +175,10 @@ export async function establish(context: Proving, work: Establishing): Promise<V
     timeoutMs: operator.suiteTimeoutMs,
     parallel: operator.parallelSuites,
     signal: work.signal,
-    observe: (result) => traceSuite(context, result, work.step),
+    observe: (result) => {
+      traceSuite(context, result, work.step);
+      work.observe?.(result);
+    },
   });
 }
 

@@ -1,0 +1,45 @@
+/** The report of `agent-fix verify` for a terminal: verdict first, then what was changed, run and found. Pure. */
+
+import type { Verification } from "#src/fix/verify-patch.ts";
+import { evidenceTable, provenBy, tamperList } from "#src/gate/evidence.ts";
+import type { Verdict } from "#src/run/verdict.ts";
+
+export const EXIT_CODES: Readonly<Record<Verdict["class"], number>> = {
+  proven: 0,
+  passing: 3,
+  unproven: 4,
+  refuted: 5,
+};
+
+function headline(verdict: Verdict): string {
+  switch (verdict.class) {
+    case "proven":
+      return `PROVEN. ${provenBy(verdict.by)}`;
+    case "passing":
+      return `PASSING, not proven. ${verdict.because}`;
+    case "unproven":
+      return `NOT PROVEN (${verdict.reason.replaceAll("_", " ")}). ${verdict.detail}`;
+    case "refuted":
+      return `REFUTED. ${verdict.because.join(" ")}`;
+  }
+}
+
+/** Control characters are shown as such: names of tests and files are the patch's own. */
+function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\uFFFD");
+}
+
+export function describeVerification({ verdict, base, changes, detected }: Verification): string {
+  const { evidence } = verdict;
+  const files = changes.map((one) => `  ${one.status.padEnd(8)} ${one.path}`);
+  const parts = [
+    headline(verdict),
+    `Base ${base}, ${changes.length === 1 ? "1 file" : `${changes.length} files`} changed:\n${files.join("\n")}`,
+    ...(evidence.tampering.length === 0
+      ? []
+      : [`What judges the patch was changed by it:\n${tamperList(evidence.tampering).join("\n")}`]),
+    evidenceTable(evidence),
+    ...(detected.notes.length === 0 ? [] : [detected.notes.map((note) => `- ${note}`).join("\n")]),
+  ];
+  return printable(parts.join("\n\n"));
+}

@@ -1,0 +1,204 @@
+/** Verifies somebody's patch on a local repository as a run would, where there is no run: set-up, baseline, verdict, evidence. */
+
+import { err, ok, type Result } from "#src/base/result.ts";
+import type { Verdict } from "#src/run/verdict.ts";
+import type { Detected, SuiteResult } from "#src/verify/verify.ts";
+import type { BuiltTree } from "#src/workspace/workspace.ts";
+import { evidenceFile } from "./evidence-file.ts";
+import type { FixPorts } from "./ports.ts";
+import type { Proving } from "./proving.ts";
+import { runSuiteIn } from "./steps/baseline.ts";
+import type { Prepared } from "./steps/prepare.ts";
+import { buildSetUp, type SetUp } from "./steps/setup.ts";
+import { checksOf, establish } from "./steps/verify.ts";
+
+export interface PatchRequest {
+  readonly runId: string;
+  readonly repository: { readonly id: number; readonly cloneUrl: string };
+  /** The branch that the checkout is on. */
+  readonly branch: string;
+  /** Full commit id, or null for the newest commit of the branch. */
+  readonly base: string | null;
+  /** Unified diff as `git diff` and `git format-patch` write it. */
+  readonly patch: string;
+  readonly signal: AbortSignal;
+  /** Told what begins, for people. */
+  readonly begin: (what: string) => void;
+  /** Told of each suite run that has ended. */
+  readonly observe: (result: SuiteResult) => void;
+}
+
+export interface Verification {
+  readonly verdict: Verdict;
+  readonly base: string;
+  readonly detected: Detected;
+  readonly changes: BuiltTree["changes"];
+  /** JSON of `evidence-file.ts`. */
+  readonly evidence: string;
+}
+
+type Ports = Proving["ports"] & Pick<FixPorts, "detect" | "readSettings" | "workspaces" | "sandbox">;
+
+const SETTINGS_FILE = ".github/agent-fix.yml";
+
+async function prepare(
+  ports: Ports,
+  request: PatchRequest,
+): Promise<Result<Pick<Prepared, "baseSha" | "detected" | "settings">, string>> {
+  const { repository, branch, signal } = request;
+  const fetched = await ports.workspaces.fetch(repository, branch, async () => null, signal);
+  if (!fetched.ok) return err(fetched.error.message);
+  const baseSha = request.base ?? fetched.value.headSha;
+  const files = ports.workspaces.files(repository.id, baseSha);
+  const listed = await files.list().catch(() => []);
+  if (listed.length === 0)
+    return err(
+      `${baseSha} is no commit of the branch ${branch} with files in it: check out a branch that holds it, and give its full id`,
+    );
+  const bytes = await files.read(SETTINGS_FILE);
+  const settings = ports.readSettings(bytes === null ? null : Buffer.from(bytes).toString("utf8"));
+  if (!settings.ok) return err(`${SETTINGS_FILE}: ${settings.error.join("; ")}`);
+  const { setup, test, workingDirectory } = settings.value;
+  const detected = await ports.detect(files, { setup, test, workingDirectory });
+  return ok({ baseSha, detected, settings: settings.value });
+}
+
+/** The patch as a tree over the base, applied by git inside a sandbox. */
+async function buildTree(
+  ports: Ports,
+  request: PatchRequest,
+  base: { readonly baseSha: string },
+): Promise<Result<BuiltTree, string>> {
+  const { runId, repository, signal } = request;
+  const { workspaces, sandbox, operator } = ports;
+  const copy = await workspaces.checkout(runId, repository.id, base.baseSha, "patched", signal);
+  if (!copy.ok) return err(copy.error.message);
+  const directory = copy.value;
+  const session = await sandbox.open({
+    runId,
+    phase: "agent",
+    workspace: directory,
+    mounts: [],
+    network: { kind: "none" },
+    limits: operator.limits,
+    env: {},
+  });
+  if (!session.ok) return err(session.error.message);
+  try {
+    const failed = await applyIn(session.value, request);
+    if (failed !== null) return err(failed);
+  } finally {
+    await session.value.close();
+  }
+  const place = { runId, repositoryId: repository.id, baseSha: base.baseSha, directory };
+  const edited = await workspaces.dirtyPaths(place);
+  if (!edited.ok) return err(edited.error.message);
+  const built = await workspaces.buildTree({ ...place, edited: edited.value, noise: [] });
+  return built.ok ? ok(built.value) : err(built.error.message);
+}
+
+type Session = Parameters<FixPorts["runSuite"]>[0]["session"];
+
+/** Bytes of the patch in one command: the kernel limits an argument, not a number of commands. */
+const PIECE = 60_000;
+const APPLY_MS = 60_000;
+
+/** Null when it went well, else what git said. */
+async function applyIn(session: Session, { patch, signal }: PatchRequest): Promise<string | null> {
+  const encoded = Buffer.from(patch).toString("base64");
+  const run = (script: string, ...args: readonly string[]) =>
+    session.exec({
+      argv: ["bash", "-c", script, "bash", ...args],
+      timeoutMs: APPLY_MS,
+      outputBytes: 16_000,
+      signal,
+    });
+  for (let at = 0; at < encoded.length; at += PIECE)
+    await run('printf %s "$1" >> /tmp/patch.base64', encoded.slice(at, at + PIECE));
+  const script =
+    "base64 -d /tmp/patch.base64 > /tmp/patch.diff && git apply --whitespace=nowarn --binary /tmp/patch.diff";
+  const { end, stderr, stdout } = await run(script);
+  if (end.kind === "exited" && end.code === 0) return null;
+  const said = `${stderr.head}${stderr.tail}${stdout.head}`.trim().split("\n").slice(0, 5).join("; ");
+  return `the patch does not apply to the base: ${said === "" ? "git gave no reason" : said}`;
+}
+
+/** Never rejects for what the repository or the patch do; an error is a sentence that says what to do. */
+export async function verifyPatchFile(
+  ports: Ports,
+  request: PatchRequest,
+): Promise<Result<Verification, string>> {
+  const { runId, repository, signal, begin } = request;
+  begin("fetch the repository");
+  const prepared = await prepare(ports, request);
+  if (!prepared.ok) return prepared;
+  const context: Proving = { runId, request: { repository }, ports, trace: { emit: () => undefined } };
+  begin("apply the patch");
+  const tree = await buildTree(ports, request, prepared.value);
+  if (!tree.ok) return tree;
+  if (tree.value.changes.length === 0) return err("the patch changes nothing");
+  const { detected, baseSha } = prepared.value;
+  begin(detected.setup === null ? "make a checkout" : `set up: ${detected.setup.command}`);
+  const setUp = await buildSetUp(context, prepared.value, "base", signal);
+  if (!setUp.ok) return err(setUp.outcome.kind === "failed" ? setUp.outcome.message : "set-up did not end");
+  const results: SuiteResult[] = [];
+  const observe = (result: SuiteResult) => {
+    results.push(result);
+    request.observe(result);
+  };
+  const baseline = await runBaseline(context, { detected, setUp: setUp.value, request, observe });
+  if (!baseline.ok) return baseline;
+  begin("test the patch");
+  const verdict = await establish(context, {
+    prepared: prepared.value,
+    setUp: setUp.value,
+    baseline: baseline.value,
+    treeId: tree.value.treeId,
+    changes: tree.value.changes,
+    signal,
+    step: "verify",
+    checks: checksOf(prepared.value),
+    observe,
+  });
+  const evidence = evidenceFile({
+    base: baseSha,
+    tree: tree.value.treeId,
+    diff: tree.value.diff,
+    setup: detected.setup,
+    environment: { sandbox: ports.sandbox.name, limits: { ...ports.operator.limits } },
+    verdict,
+    results,
+  });
+  return ok({ verdict, base: baseSha, detected, changes: tree.value.changes, evidence });
+}
+
+interface BaselineRun {
+  readonly detected: Detected;
+  readonly setUp: SetUp;
+  readonly request: PatchRequest;
+  readonly observe: (result: SuiteResult) => void;
+}
+
+async function runBaseline(
+  context: Proving,
+  { detected, setUp, request, observe }: BaselineRun,
+): Promise<Result<SuiteResult | null, string>> {
+  const suite = detected.test;
+  if (suite === null || setUp.failure !== null) return ok(null);
+  request.begin(`test the base: ${suite.command}`);
+  const copy = await context.ports.workspaces.copy(request.runId, setUp.directory, "baseline");
+  if (!copy.ok) return err(copy.error.message);
+  const ran = await runSuiteIn(context, {
+    directory: copy.value,
+    suite,
+    label: "baseline",
+    phase: "baseline",
+    filter: null,
+    signal: request.signal,
+    cache: setUp.cache,
+    image: undefined,
+  });
+  if (!ran.ok) return err(ran.outcome.kind === "failed" ? ran.outcome.message : "the baseline did not end");
+  observe(ran.value);
+  return ok(ran.value);
+}

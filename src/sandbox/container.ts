@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { sha256 } from "#src/base/canonical-json.ts";
+import type { Clock } from "#src/base/clock.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import { removeArgv } from "#src/sandbox/container-argv.ts";
 import {
@@ -18,7 +19,13 @@ import { FORWARDER_VARIABLE } from "#src/sandbox/forwarder.ts";
 import { findPrograms } from "#src/sandbox/host.ts";
 import { openFilesCeiling } from "#src/sandbox/limits.ts";
 import { DEFAULT_UID } from "#src/sandbox/policy.ts";
-import { killProcess, withEnvironment } from "#src/sandbox/processes.ts";
+import {
+  family as familyOf,
+  killProcess,
+  waitForDeath,
+  withArgument,
+  withEnvironment,
+} from "#src/sandbox/processes.ts";
 import type { Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
 import { selfCheck } from "#src/sandbox/self-check.ts";
 import { listSessionFiles, removeSessionFiles } from "#src/sandbox/session-files.ts";
@@ -70,7 +77,7 @@ export function createContainer(options: ContainerOptions): Sandbox {
 }
 
 /** The directory itself and not only its name, which may be the same in two containers that share one engine. */
-async function identityOf(dataDir: string): Promise<string> {
+export async function identityOf(dataDir: string): Promise<string> {
   const { dev, ino } = await stat(dataDir);
   return sha256(`${resolve(dataDir)} ${dev} ${ino}`).slice(0, 12);
 }
@@ -108,10 +115,27 @@ async function inspect(
   });
 }
 
+const DEATH_MS = 5_000;
+
+/**
+ * The engine's own processes of an earlier app carry a container's name: its clients, and its monitors, below which a
+ * container hangs that was still being made and that the engine itself does not know yet. Returns how many there were.
+ */
+async function killStrays(family: string, own: string, clock: Clock): Promise<number> {
+  const ours = await withArgument(own);
+  const strays = (await withArgument(family)).filter((pid) => !ours.includes(pid));
+  const trees = await Promise.all(strays.map(familyOf));
+  const all = [...new Set(trees.flat())];
+  for (const pid of all) killProcess(pid);
+  for (const pid of all) await waitForDeath(pid, DEATH_MS, clock);
+  return strays.length;
+}
+
 /** Everything a process with the same data directory left behind; this process's own sessions stay. */
 async function sweep(context: ContainerContext): Promise<void> {
   const { host, log, mark, identity, live } = context;
   const { engine } = host;
+  const strays = await killStrays(`agent-fix-${identity}.`, `${mark}.`, context.clock);
   const listed = await callEngine(engine, [
     ...["ps", "--all", "--filter", `label=${DATA_LABEL}=${identity}`, "--format", "{{.Names}}"],
   ]);
@@ -129,6 +153,9 @@ async function sweep(context: ContainerContext): Promise<void> {
     await removeSessionFiles(directory, host.programs);
     directories += 1;
   }
-  if (left.length + directories > 0)
-    log.info({ containers: left.length, directories }, "removed what an earlier process left in the sandbox");
+  if (left.length + directories + strays > 0)
+    log.info(
+      { containers: left.length, processes: strays, directories },
+      "removed what an earlier process left in the sandbox",
+    );
 }

@@ -38,10 +38,14 @@ async function startApp(rig: Rig, seconds: string): Promise<ChildProcess> {
     });
   });
   const program = join(import.meta.dirname, "crash-app.ts");
-  const child = spawn(process.execPath, [program, rig.dataDir, workspace, `seconds=${seconds}`], {
-    stdio: "ignore",
-    cwd: join(import.meta.dirname, "../.."),
-  });
+  const child = spawn(
+    process.execPath,
+    [program, rig.dataDir, workspace, `seconds=${seconds}`, "bubblewrap"],
+    {
+      stdio: "ignore",
+      cwd: join(import.meta.dirname, "../.."),
+    },
+  );
   const ended = new Promise<never>((_, reject) => {
     child.once("exit", (code) => reject(new Error(`the app ended with ${code} before it was killed`)));
   });

@@ -70,6 +70,13 @@ export async function backendsHere(): Promise<readonly Backend[]> {
   return [await bubblewrapBackend(), ...(process.getuid?.() === 0 ? [await containerBackend()] : [])];
 }
 
+/** For the child processes of tests, which are told a name. */
+export async function backendNamed(name: string): Promise<Backend> {
+  return name === CONTAINER ? containerBackend() : bubblewrapBackend();
+}
+
+const CONTAINER = "podman as root";
+
 /** Made by `scripts/make-test-image.sh`. */
 export const TEST_IMAGE = "localhost/agent-fix-test:2";
 
@@ -78,7 +85,7 @@ export async function containerBackend(): Promise<Backend> {
   const engine = await findEngine({ name: "podman", hostPath: SYSTEM_PATH, env: engineEnv, isRoot: true });
   const image = engine.ok ? await callEngine(engine.value, ["image", "exists", TEST_IMAGE]) : null;
   return {
-    name: "podman as root",
+    name: CONTAINER,
     share: 0.12,
     system: "image",
     make: (dataDir) =>

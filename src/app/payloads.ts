@@ -53,6 +53,7 @@ export const COMMENT_EVENT = z.object({
 });
 
 export const PULL_REQUEST_EVENT = z.object({
+  action: z.string(),
   pull_request: z.object({
     number: z.number().int(),
     merged: z.boolean().nullish(),

@@ -47,10 +47,10 @@ const LABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "ignored", read:
 const UNLABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "heard", read: onUnlabeled };
 const CLOSED: Route<IssueEvent> = { schema: ISSUE_EVENT, bots: "heard", read: onClosed };
 const COMMENTED: Route<CommentEvent> = { schema: COMMENT_EVENT, bots: "ignored", read: onComment };
-const PULL_REQUEST_CLOSED: Route<PullRequestEvent> = {
+const PULL_REQUEST_ENDED: Route<PullRequestEvent> = {
   schema: PULL_REQUEST_EVENT,
   bots: "heard",
-  read: onPullRequestClosed,
+  read: onPullRequestEnded,
 };
 
 /** Registers the webhooks on a Probot application. */
@@ -61,7 +61,9 @@ export function registerRoutes(probot: Probot, edge: Edge): void {
     receive(edge, delivery, CLOSED),
   );
   probot.on("issue_comment.created", (delivery) => receive(edge, delivery, COMMENTED));
-  probot.on("pull_request.closed", (delivery) => receive(edge, delivery, PULL_REQUEST_CLOSED));
+  probot.on(["pull_request.closed", "pull_request.reopened"], (delivery) =>
+    receive(edge, delivery, PULL_REQUEST_ENDED),
+  );
   probot.onError((error) => edge.log.error({ err: error }, "a webhook was refused or could not be handled"));
 }
 
@@ -217,17 +219,18 @@ async function runBehind(edge: Edge, repositoryId: number, pullRequest: number):
 
 const OUR_BRANCH = /^agent-fix\/issue-\d+-([0-9a-z]+)$/;
 
-async function onPullRequestClosed(
-  edge: Edge,
-  event: PullRequestEvent,
-  deliveryId: string,
-): Promise<Reading> {
-  const { repository, pull_request: pull, sender } = event;
+async function onPullRequestEnded(edge: Edge, event: PullRequestEvent, deliveryId: string): Promise<Reading> {
+  const { repository, pull_request: pull, sender, action } = event;
+  const by = sender.login;
+  const ended: RunEvent =
+    action === "reopened"
+      ? { type: "pull_request_reopened", by }
+      : { type: "pull_request_closed", merged: pull.merged ?? false, by };
   const runs = await runsOn(edge, repository.id, pull);
   const facts = runs.map(({ runId }) => ({
     runId,
-    key: `pull-request-closed-${deliveryId}`,
-    event: { type: "pull_request_closed", merged: pull.merged ?? false, by: sender.login } as const,
+    key: `pull-request-${action}-${deliveryId}`,
+    event: ended,
   }));
   return facts.length === 0 ? NOTHING : { receipt: { kind: "facts", facts } };
 }

@@ -50,7 +50,8 @@ function isFact(event: RunEvent): boolean {
     event.type === "command_received" ||
     event.type === "label_removed" ||
     event.type === "issue_closed" ||
-    event.type === "pull_request_closed"
+    event.type === "pull_request_closed" ||
+    event.type === "pull_request_reopened"
   );
 }
 
@@ -74,18 +75,26 @@ export async function handleFact(context: RunContext, fact: StoredEvent): Promis
     case "pull_request_closed":
       if (context.request.pullRequest !== undefined && mayStop(context))
         return withdraw(context, seq, { type: "cancelled", by: event.by, why: "pull_request_closed" });
-      // It was closed before its opening is on record: the fact waits for that.
-      if (context.run().state === "publishing") return NOTHING;
-      if (context.run().state === "published")
-        await context.append(
-          { type: "fact_handled", seq, decision: "outcome" },
-          { type: "outcome", outcome: event.merged ? "merged" : "closed" },
-        );
-      else await context.append({ type: "fact_handled", seq, decision: "ignored" });
-      return NOTHING;
+      return recordOutcome(context, seq, event.merged ? "merged" : "closed");
+    case "pull_request_reopened":
+      return recordOutcome(context, seq, "open");
     default:
       return NOTHING;
   }
+}
+
+async function recordOutcome(
+  context: RunContext,
+  seq: number,
+  outcome: Extract<RunEvent, { type: "outcome" }>["outcome"],
+): Promise<Consequence> {
+  const { state } = context.run();
+  // It was closed before its opening is on record: the fact waits for that.
+  if (state === "publishing") return NOTHING;
+  if (state === "published")
+    await context.append({ type: "fact_handled", seq, decision: "outcome" }, { type: "outcome", outcome });
+  else await context.append({ type: "fact_handled", seq, decision: "ignored" });
+  return NOTHING;
 }
 
 /** Taking the label off or closing the issue stops a run until it is approved; later it is only recorded. */

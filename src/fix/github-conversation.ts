@@ -6,7 +6,14 @@ import { mayDecide } from "#src/gate/decide.ts";
 import { LABEL } from "#src/gate/label.ts";
 import { type Marker, parseMarker, sameMarker } from "#src/gate/marker.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
-import type { GitHub, GitHubApp, GitHubFailure, GitHubResult, IssueComment } from "#src/github/github.ts";
+import type {
+  GitHub,
+  GitHubApp,
+  GitHubFailure,
+  GitHubResult,
+  IssueComment,
+  TokenPhase,
+} from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import { type OpenPullRequest, placeOf, type RunRequest } from "#src/run/run.ts";
 import { type Answer, type Conversation, isPassing, PLAN_EFFECT, type StartCheck } from "./conversation.ts";
@@ -26,11 +33,13 @@ export interface ConversationParts {
 export function githubConversation(parts: ConversationParts): Conversation {
   const { app, request, signal } = parts;
   const { id, owner, name } = request.repository;
-  const github = app.repository(request.installationId, { id, owner, name }, "read", signal);
+  const calls = (phase: TokenPhase) =>
+    app.repository(request.installationId, { id, owner, name }, phase, signal);
+  const github = calls(request.pullRequest === undefined ? "read" : "discuss");
   const issue = request.issue.number;
   const place = placeOf(request);
   const poster: Poster = { ...parts, github, place };
-  const publisher = () => app.repository(request.installationId, { id, owner, name }, "write", signal);
+  const publisher = () => calls("write");
   return {
     welcome: () => github.reactToIssue(place, "eyes"),
     mayStart: () => mayStart(parts, github),
@@ -47,7 +56,10 @@ export function githubConversation(parts: ConversationParts): Conversation {
     },
     result: async (journal, render) => asNull(await post(poster, journal, "result-comment", render)),
     concludePlan: (commentId, body) => concludePlan(poster, commentId, body),
-    answer: (journal, reply) => answer({ ...poster, place: reply.on }, journal, reply),
+    answer: (journal, reply) => {
+      const elsewhere = reply.on === place ? {} : { place: reply.on, github: calls("discuss") };
+      return answer({ ...poster, ...elsewhere }, journal, reply);
+    },
     closePullRequest: (pull) => closePullRequest(publisher(), pull),
     labelledAfter: async (instant) => {
       const now = await github.issue(issue);

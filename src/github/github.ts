@@ -104,8 +104,8 @@ export interface GitHub {
   addLabels(issue: number, labels: readonly string[]): GitHubResult<null>;
 }
 
-/** `read`: metadata, contents and issues read + issues write for comments. `write`: contents and pull requests write too. */
-export type TokenPhase = "read" | "write";
+/** `read`: metadata, contents and issues read + issues write for comments. `discuss`: pull requests write too, which comments on them need. `write`: contents write too. */
+export type TokenPhase = "read" | "discuss" | "write";
 
 /** The app itself: identities, tokens, and what it may do. */
 export interface GitHubApp {

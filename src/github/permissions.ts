@@ -1,15 +1,16 @@
 /** What a token of each purpose may do, what an installation lacks for it, and a person's role: pure. */
 
-import type { Permission } from "./github.ts";
+import type { Permission, TokenPhase } from "./github.ts";
 
 export type PermissionSet = Readonly<Record<string, "read" | "write">>;
 
-/** A token's purpose: the two phases of a run, and git over https. */
-export type Purpose = "read" | "write" | "git";
+/** A token's purpose: the phases of a run, and git over https. */
+export type Purpose = TokenPhase | "git";
 
 export const PERMISSIONS: Readonly<Record<Purpose, PermissionSet>> = {
   git: { metadata: "read", contents: "read" },
   read: { metadata: "read", contents: "read", issues: "write" },
+  discuss: { metadata: "read", contents: "read", issues: "write", pull_requests: "write" },
   write: { metadata: "read", contents: "write", issues: "write", pull_requests: "write" },
 };
 

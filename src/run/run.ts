@@ -130,6 +130,7 @@ export type RunEvent =
   | { readonly type: "label_removed"; readonly by: string; readonly issueUpdatedAt: number }
   | { readonly type: "issue_closed"; readonly by: string }
   | { readonly type: "pull_request_closed"; readonly merged: boolean; readonly by: string }
+  | { readonly type: "pull_request_reopened"; readonly by: string }
   /** The decision on the fact with that seq; a fact without one is still open. The reply is an intent: its effect is called `reply-<comment id>`. */
   | {
       readonly type: "fact_handled";
@@ -178,7 +179,7 @@ export type RunEvent =
     }
   | { readonly type: "expired" }
   /** After the end: an outcome recorded, no state change. */
-  | { readonly type: "outcome"; readonly outcome: "merged" | "closed" };
+  | { readonly type: "outcome"; readonly outcome: "merged" | "closed" | "open" };
 
 /** The plan that awaits approval. */
 export interface PendingPlan {

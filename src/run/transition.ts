@@ -46,6 +46,7 @@ export function transition(run: Run, event: RunEvent): Result<Run, Contradiction
     case "label_removed":
     case "issue_closed":
     case "pull_request_closed":
+    case "pull_request_reopened":
     case "fact_handled":
     case "effect_intended":
     case "effect_done":
@@ -72,6 +73,7 @@ type ProgressEvent = Exclude<
       | "label_removed"
       | "issue_closed"
       | "pull_request_closed"
+      | "pull_request_reopened"
       | "fact_handled"
       | "effect_intended"
       | "effect_done"

@@ -63,7 +63,10 @@ export async function attend(attendance: Attendance): Promise<boolean> {
 /** Everything that must hold after the end; each part looks before it acts. False when GitHub did not take all of it: then, or after a crash, the next visit makes up for it. */
 async function windUp(context: RunContext, status: StatusKeeper): Promise<boolean> {
   const run = context.run();
-  const effect = `wound-up-${run.state === "published" ? run.outcome : run.state}`;
+  const outcomes = context.events().filter(({ event }) => event.type === "outcome").length;
+  // A pull request may be closed, opened again and closed.
+  const time = outcomes > 1 ? `-${outcomes}` : "";
+  const effect = `wound-up-${run.state === "published" ? run.outcome : run.state}${time}`;
   if (context.journal.done(effect) !== null) return true;
   await cleanUp(context);
   const told = [await reportFailure(context), await concludePlan(context), await status.show()];

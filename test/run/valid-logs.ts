@@ -30,6 +30,7 @@ const FACT = fc.oneof(
   fc.record({ type: fc.constant("label_removed" as const), by: fc.string(), issueUpdatedAt: fc.nat() }),
   fc.record({ type: fc.constant("issue_closed" as const), by: fc.string() }),
   fc.record({ type: fc.constant("pull_request_closed" as const), merged: fc.boolean(), by: fc.string() }),
+  fc.record({ type: fc.constant("pull_request_reopened" as const), by: fc.string() }),
   fc.record({ type: fc.constant("fact_handled" as const), seq: fc.nat(), decision: fc.string() }),
   fc.record({ type: fc.constant("effect_intended" as const), effect: fc.string() }),
   fc.record({

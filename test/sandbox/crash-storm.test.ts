@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { TestContext } from "node:test";
 import { sha256 } from "#src/base/canonical-json.ts";
 import { systemClock } from "#src/base/clock.ts";
 import { identityOf } from "#src/sandbox/container.ts";
@@ -79,26 +80,30 @@ async function containersOf(identity: string): Promise<readonly string[]> {
 
 for (const backend of await backendsHere()) {
   const skip = skipUnless(backend.missing === null, backend.missing ?? "");
-  test(`${backend.name}: after ${KILLS} kills at random moments the next start leaves nothing`, {
-    skip,
-  }, async (context) => {
-    const rig = await createRig(backend.make);
-    const place: Place = {
-      dataDir: rig.dataDir,
-      outside: join(rig.dataDir, "../outside"),
-      seconds: String(900_000 + randomInt(90_000)),
-    };
-    try {
-      await mkdir(place.outside);
-      for (let round = 0; round < KILLS; round++) await startAndKill(backend, place);
-      await rig.sandbox.sweep();
-      const nothing = { processes: [], mounts: [], groups: [], containers: [], sessions: [], outside: [] };
-      assert.deepEqual(await leftOf(place), nothing);
-      assert.equal((await (await rig.open()).sh("echo works")).text, "works\n");
-    } finally {
-      await rig.sandbox.sweep();
-      await rig.close();
-      context.diagnostic(`${KILLS} kills`);
-    }
-  });
+  testPart(0.5)(
+    `${backend.name}: after ${KILLS} kills at random moments the next start leaves nothing`,
+    {
+      skip,
+    },
+    async (context: TestContext) => {
+      const rig = await createRig(backend.make);
+      const place: Place = {
+        dataDir: rig.dataDir,
+        outside: join(rig.dataDir, "../outside"),
+        seconds: String(900_000 + randomInt(90_000)),
+      };
+      try {
+        await mkdir(place.outside);
+        for (let round = 0; round < KILLS; round++) await startAndKill(backend, place);
+        await rig.sandbox.sweep();
+        const nothing = { processes: [], mounts: [], groups: [], containers: [], sessions: [], outside: [] };
+        assert.deepEqual(await leftOf(place), nothing);
+        assert.equal((await (await rig.open()).sh("echo works")).text, "works\n");
+      } finally {
+        await rig.sandbox.sweep();
+        await rig.close();
+        context.diagnostic(`${KILLS} kills`);
+      }
+    },
+  );
 }

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { playForgery } from "#test/attacks/forge.ts";
 import { FORGERIES, NODE_BASE, PYTHON_BASE } from "#test/attacks/list/forgeries.ts";
 import { backendsHere, createRig, type Rig } from "#test/sandbox/rig.ts";
-import { FULL, sample, skipUnless } from "#test/support/tier.ts";
+import { sample, skipUnless } from "#test/support/tier.ts";
 
 const QUICK = 2;
 

@@ -96,7 +96,7 @@ for file in .gitattributes sub/.gitattributes .git/info/attributes; do mkdir -p 
   {
     name: "huge and odd references",
     holds: NOTHING,
-    plant: `for n in $(seq 20000); do echo "$(printf '%040x' $n) refs/heads/x$n"; done > .git/packed-refs; mkdir -p .git/refs/heads; printf 'ref: refs/heads/b\\n' > .git/refs/heads/a; printf 'ref: refs/heads/a\\n' > .git/refs/heads/b; echo bad > '.git/refs/heads/-x'; echo bad > ".git/refs/heads/"$'new\\nline'; head -c 3000000 /dev/zero > .git/refs/heads/zero; ln -s "$OUTSIDE/file" .git/refs/heads/away; echo "ref: ../../../$OUTSIDE/file" > .git/HEAD`,
+    plant: `awk 'BEGIN { for (n = 1; n <= 20000; n++) printf "%040x refs/heads/x%d\\n", n, n }' > .git/packed-refs; mkdir -p .git/refs/heads; printf 'ref: refs/heads/b\\n' > .git/refs/heads/a; printf 'ref: refs/heads/a\\n' > .git/refs/heads/b; echo bad > '.git/refs/heads/-x'; echo bad > ".git/refs/heads/"$'new\\nline'; head -c 3000000 /dev/zero > .git/refs/heads/zero; ln -s "$OUTSIDE/file" .git/refs/heads/away; echo "ref: ../../../$OUTSIDE/file" > .git/HEAD`,
   },
   {
     name: "history rewritten by replace references, grafts and shallow",

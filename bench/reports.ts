@@ -1,8 +1,8 @@
 /** A suite of 20,000 tests: reading the reports of two runs and comparing them, by format, and the memory that stays. */
 
 import { compare } from "#src/verify/compare.ts";
-import { parseReports, toCases } from "#src/verify/reports.ts";
 import type { ReportFile } from "#src/verify/reports/report-files.ts";
+import { parseReports, toCases } from "#src/verify/reports.ts";
 import type { SuiteResult } from "#src/verify/verify.ts";
 import { type Row, timed } from "./row.ts";
 

@@ -101,20 +101,31 @@ export function toCases(
   root: string,
   origin: Origin = NOWHERE,
 ): readonly TestCase[] {
-  const seen = new Map<string, number>();
+  const unique = numbering();
   const locate = placeFinder(origin.places);
   return raw.map((one) => {
     const { file, names } = placed(one, locate);
-    const id = idOf(file, names, root, origin.group);
-    const count = (seen.get(id) ?? 0) + 1;
-    seen.set(id, count);
     return {
-      id: count === 1 ? id : `${id} #${count}`,
+      id: unique(idOf(file, names, root, origin.group)),
       outcome: one.outcome,
       message: one.outcome === "fail" ? shortMessage(one.message, root) : "",
       ...(one.fromText === true ? { fromText: one.fromText } : {}),
     };
   });
+}
+
+/** Gives equal ids a number in their order; a test whose own name ends like a number is not taken for another. */
+function numbering(): (id: string) => string {
+  const counts = new Map<string, number>();
+  const taken = new Set<string>();
+  return (id) => {
+    let count = (counts.get(id) ?? 0) + 1;
+    let own = count === 1 ? id : `${id} #${count}`;
+    while (taken.has(own)) own = `${id} #${++count}`;
+    counts.set(id, count);
+    taken.add(own);
+    return own;
+  };
 }
 
 /** All files of one run together; `problem` names a file that is not what its name says, or is incomplete. */

@@ -17,7 +17,7 @@ import { createPipes } from "#src/sandbox/pipes.ts";
 import { BASE_ENV, DEFAULT_UID, INSIDE, isReserved, proxyEnv } from "#src/sandbox/policy.ts";
 import { exists, killProcess, waitForDeath, withArgument } from "#src/sandbox/processes.ts";
 import { startProxy } from "#src/sandbox/proxy.ts";
-import { NO_REGISTRY_SETTINGS, type RegistrySettings } from "#src/sandbox/registry.ts";
+import { type RegistrySettings, settingsFor } from "#src/sandbox/registry.ts";
 import type { Mount, Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
 import { seccompProgram } from "#src/sandbox/seccomp.ts";
 import { selfCheck } from "#src/sandbox/self-check.ts";
@@ -115,7 +115,7 @@ async function build(
     context.live.delete(files.root);
   });
   const proxied = spec.network.kind === "allow";
-  const registry = proxied ? (context.registry ?? NO_REGISTRY_SETTINGS) : NO_REGISTRY_SETTINGS;
+  const registry = settingsFor(context.registry, spec);
   const env = await openNetwork(context, spec, { files, registry, cleanup });
   if (!env.ok) return env;
 

@@ -18,7 +18,7 @@ import { createPipes } from "#src/sandbox/pipes.ts";
 import { BASE_ENV, ETC_STUBS, INSIDE, isReserved, proxyEnv } from "#src/sandbox/policy.ts";
 import { exists } from "#src/sandbox/processes.ts";
 import { startProxy } from "#src/sandbox/proxy.ts";
-import { NO_REGISTRY_SETTINGS, type RegistrySettings } from "#src/sandbox/registry.ts";
+import { type RegistrySettings, settingsFor } from "#src/sandbox/registry.ts";
 import type { ImageWish, Mount, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
 import { createSessionFiles, removeSessionFiles, type SessionFiles } from "#src/sandbox/session-files.ts";
 
@@ -176,7 +176,8 @@ async function openNetwork(
   files: SessionFiles,
   cleanup: AsyncDisposableStack,
 ): Promise<Result<Way, SandboxFailure>> {
-  if (spec.network.kind === "none") return ok({ way: null, env: {}, registry: NO_REGISTRY_SETTINGS });
+  const registry = settingsFor(context.registry, spec);
+  if (spec.network.kind === "none") return ok({ way: null, env: {}, registry });
   const { socat, nsenter } = context.host.programs;
   if (!context.isRoot) {
     return err({
@@ -191,7 +192,6 @@ async function openNetwork(
         "set-up needs a network, and for that `socat` and `nsenter`: install the packages socat and util-linux",
     });
   }
-  const registry = context.registry ?? NO_REGISTRY_SETTINGS;
   const hosts = [...spec.network.hosts, ...registry.hosts];
   const proxy = await startProxy({ socketPath: files.proxySocket, hosts, onHost: spec.network.onHost });
   cleanup.defer(() => proxy.close());

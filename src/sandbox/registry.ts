@@ -15,19 +15,33 @@ import {
 } from "#src/sandbox/host-clients.ts";
 import { INSIDE, isReserved, isWithin } from "#src/sandbox/policy.ts";
 import { isErrno } from "#src/sandbox/processes.ts";
-import type { Mount } from "#src/sandbox/sandbox.ts";
+import type { Mount, SessionSpec } from "#src/sandbox/sandbox.ts";
 
 export interface RegistrySettings {
   /** For sessions with a network. */
   readonly env: Readonly<Record<string, string>>;
   readonly mounts: readonly Mount[];
+  /** Those of the mounts that later sessions need too: what was fetched from a mirror is only found under the mirror's name. */
+  readonly lasting: readonly Mount[];
   /** Hosts as the allow-list writes them, with a port where they are not on the usual one. */
   readonly hosts: readonly string[];
   /** What was left behind and why. */
   readonly notes: readonly string[];
 }
 
-export const NO_REGISTRY_SETTINGS: RegistrySettings = { env: {}, mounts: [], hosts: [], notes: [] };
+export const NO_REGISTRY_SETTINGS: RegistrySettings = {
+  ...{ env: {}, mounts: [], lasting: [], hosts: [], notes: [] },
+};
+
+/** What a session gets of the settings: all with a network, the lasting files without one, and nothing for git. */
+export function settingsFor(
+  settings: RegistrySettings | undefined,
+  spec: Pick<SessionSpec, "phase" | "network">,
+): RegistrySettings {
+  if (settings === undefined || spec.phase === "git") return NO_REGISTRY_SETTINGS;
+  if (spec.network.kind === "allow") return settings;
+  return { ...NO_REGISTRY_SETTINGS, mounts: settings.lasting };
+}
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -109,7 +123,7 @@ async function withFiles(
   { cargo, maven, composer }: FileSettings,
 ): Promise<RegistrySettings> {
   const env = { ...start.env };
-  const mounts = [...start.mounts];
+  const lasting: Mount[] = [];
   const notes = [...start.notes];
   const hosts = new Set(start.hosts);
   const bare = (name: string, text: string) => {
@@ -123,7 +137,7 @@ async function withFiles(
     if (directory === null) return;
     await mkdir(directory, { recursive: true, mode: 0o755 });
     await writeFile(join(directory, name), text, { mode: 0o644 });
-    mounts.push({ source: join(directory, name), target, mode: "ro" });
+    lasting.push({ source: join(directory, name), target, mode: "ro" });
   };
   if (cargo !== null)
     await place("cargo.toml", cargoConfig(bare("Cargo's source", cargo)), "/.cargo/config.toml");
@@ -136,7 +150,7 @@ async function withFiles(
     await place("composer.json", composerConfig(urls), `${COMPOSER_HOME}/config.json`);
     if (directory !== null) env.COMPOSER_HOME = COMPOSER_HOME;
   }
-  return { env, mounts, hosts: [...hosts], notes };
+  return { env, mounts: [...start.mounts, ...lasting], lasting, hosts: [...hosts], notes };
 }
 
 const COMPOSER_HOME = "/run/agent-fix/composer";
@@ -169,7 +183,7 @@ function collect(
     }
     if (kept.some((entry) => entry.hadCredentials)) notes.push(credentialsNote(name));
   }
-  return { env, mounts, hosts: [...hosts], notes };
+  return { env, mounts, lasting: [], hosts: [...hosts], notes };
 }
 
 function withoutCredentials(text: string) {

@@ -26,6 +26,12 @@ export function provenBy(by: NonEmpty<FailToPass>): string {
   return `Proven by ${kind}: ${names}${more}.`;
 }
 
+/** One line that begins with a capital, as every reason of a verdict does; reasons that older runs kept may not. */
+export function sentence(text: string, max: number): string {
+  const line = oneLine(text, max);
+  return line.slice(0, 1).toUpperCase() + line.slice(1);
+}
+
 export function evidenceTable(evidence: Evidence, room: Room = FULL_ROOM): string {
   const rows = evidence.suites
     .slice(0, 8)
@@ -47,6 +53,12 @@ export function evidenceTable(evidence: Evidence, room: Room = FULL_ROOM): strin
     nameList("Still failing, as before", evidence.stillFailing, room),
     nameList("Newly failing", evidence.newlyFailing, room),
     nameList("Flaky (not counted)", evidence.flaky, room),
+    ...(evidence.failedChecks ?? [])
+      .slice(0, room.names)
+      .map(
+        ({ name, command, exitCode }) =>
+          `- Fails only with the patch: ${code(name, room.chars)}, ${code(command, room.chars)} (${exitCode === null ? "was stopped" : `exit code ${exitCode}`})`,
+      ),
     ...evidence.notes.slice(0, room.names).map((note) => `- ${oneLine(note, 300)}`),
   ].filter((line) => line !== null);
   return lists.length === 0 ? table : `${table}\n\n${lists.join("\n")}`;

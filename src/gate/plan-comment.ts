@@ -2,7 +2,15 @@
 
 import { type Proposal, shortDigest } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
-import { evidenceTable, FULL_ROOM, provenBy, type Room, SHORT_ROOM, tamperList } from "./evidence.ts";
+import {
+  evidenceTable,
+  FULL_ROOM,
+  provenBy,
+  type Room,
+  SHORT_ROOM,
+  sentence,
+  tamperList,
+} from "./evidence.ts";
 import { formatMarker } from "./marker.ts";
 import { BREAK, cellCode, code, type Fenced, fenced, oneLine, quoted } from "./neutralise.ts";
 
@@ -139,7 +147,7 @@ export function verdictSentence(verdict: Verdict): string {
     case "proven":
       return `I ran the tests myself in copies the agent never touched. ${provenBy(verdict.by)}`;
     case "passing":
-      return `I ran the tests myself in copies the agent never touched: nothing broke, but ${oneLine(verdict.because, 300)}`;
+      return `I ran the tests myself in copies the agent never touched. ${sentence(verdict.because, 300)}`;
     case "unproven":
       return oneLine(verdict.detail, 500);
     case "refuted":

@@ -2,7 +2,7 @@
 
 import { shortDigest } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
-import { evidenceTable, FULL_ROOM, provenBy, SHORT_ROOM, tamperList } from "./evidence.ts";
+import { evidenceTable, FULL_ROOM, provenBy, SHORT_ROOM, sentence, tamperList } from "./evidence.ts";
 import { contained, cut, neutralise, oneLine, visible } from "./neutralise.ts";
 
 const MAX_TITLE = 72;
@@ -69,13 +69,13 @@ function warningOnTop(verdict: Verdict, limits: typeof FULL): string | null {
   const tampering = tamperList(verdict.evidence.tampering, limits.room).map((line) => `> ${line}`);
   if (verdict.class === "proven")
     return tampering.length === 0 ? null : `> [!WARNING]\n${tampering.join("\n")}`;
-  const sentence =
+  const told =
     verdict.class === "unproven"
       ? `**Not verified** (${verdict.reason.replaceAll("_", " ")}): ${oneLine(verdict.detail, 400)}`
       : verdict.class === "passing"
-        ? `**Not proven**: nothing broke, but ${oneLine(verdict.because, 400)}`
+        ? `**Not proven.** ${sentence(verdict.because, 400)}`
         : "**Refuted**";
-  return ["> [!WARNING]", `> ${sentence}`, ...tampering].join("\n");
+  return ["> [!WARNING]", `> ${told}`, ...tampering].join("\n");
 }
 
 export interface FooterFacts {

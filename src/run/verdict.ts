@@ -82,6 +82,8 @@ export interface Evidence {
   readonly fixed: readonly FailToPass[];
   readonly stillFailing: readonly string[];
   readonly newlyFailing: readonly string[];
+  /** First lines of the messages of some of them, by test; left out: there is none. */
+  readonly newlyFailingWith?: Readonly<Record<string, string>>;
   readonly flaky: readonly string[];
   readonly tampering: readonly TamperFinding[];
   /** Checks that the patch breaks; left out when none was configured. */

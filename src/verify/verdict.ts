@@ -10,7 +10,7 @@
  * - A time-out is "could not verify", never a failure of the fix.
  */
 
-import type { Evidence, FailToPass, NonEmpty, TamperFinding, UnprovenReason } from "#src/run/verdict.ts";
+import type { NonEmpty, TamperFinding, UnprovenReason } from "#src/run/verdict.ts";
 import type { Comparison } from "./compare.ts";
 import { caseMap, compare } from "./compare.ts";
 import { changedDependencies } from "./dependencies.ts";
@@ -18,6 +18,7 @@ import { carriesProof, flakyNewTests, passOnlyWhenChanged, proofsOf } from "./pr
 import { fileOfId } from "./reports.ts";
 import { isTestCode, isTestPath } from "./test-files.ts";
 import { missingTool, toolMissingIn } from "./toolchain.ts";
+import { evidenceOf, type Seen, some } from "./verdict-evidence.ts";
 import type { Decide, SuiteResult, ToolNeed, VerdictFacts } from "./verify.ts";
 
 /** Findings that by themselves make a result worthless; the others only cap it at `passing`. */
@@ -32,13 +33,6 @@ const STRONG: ReadonlySet<TamperFinding["kind"]> = new Set([
   "early_exit",
   "dependency_swapped",
 ]);
-
-const SHOWN = 5;
-
-function some(ids: readonly string[]): string {
-  const names = ids.slice(0, SHOWN).map((id) => `\`${id}\``);
-  return ids.length > SHOWN ? `${names.join(", ")} and ${ids.length - SHOWN} more` : names.join(", ");
-}
 
 function nonEmpty<T>(list: readonly T[]): NonEmpty<T> | null {
   const [first, ...rest] = list;
@@ -55,20 +49,6 @@ const NOTHING: Comparison = {
   flaky: [],
   loads: [],
 };
-
-interface Seen {
-  readonly facts: VerdictFacts;
-  readonly comparison: Comparison;
-  /** Flaky anywhere, new tests included. */
-  readonly flaky: readonly string[];
-  readonly proofs: readonly FailToPass[];
-  readonly tampering: readonly TamperFinding[];
-  /** Original tests that passed on the base and fail over the patched sources, whose files the patch changed. */
-  readonly reliesOnChanged: readonly string[];
-  /** The same, where no file that they could depend on was changed. */
-  readonly originalBroken: readonly string[];
-  readonly dependencies: readonly string[];
-}
 
 /** Original tests over patched sources, against the base. */
 function originals(
@@ -329,54 +309,6 @@ function whyOnlyPassing(seen: Seen): string {
   if (facts.newTestsOnBase !== null)
     return "Nothing broke, but no test proves the fix: the patch's tests do not fail on the base for the reason that they test.";
   return "Nothing broke, but no test proves the fix.";
-}
-
-function notesOf(seen: Seen): readonly string[] {
-  const { facts, comparison } = seen;
-  const notes: string[] = [];
-  if (facts.suite !== null)
-    notes.push(
-      `Tests: \`${facts.suite.command}\` in ${facts.suite.directory === "." ? "the root" : facts.suite.directory} (${facts.suite.because}).`,
-    );
-  for (const result of [facts.baseline, facts.patched])
-    if (result !== null && result.mismatch !== null)
-      notes.push(`${result.evidence.label}: ${result.mismatch}.`);
-  if (facts.patched !== null && facts.patched.strength !== "report")
-    notes.push(
-      facts.patched.strength === "text"
-        ? "Results were read from printed output."
-        : "Results were read from the exit code alone.",
-    );
-  if (comparison.loads.length > 0)
-    notes.push(`Could not be loaded on the base, and can be now: ${some(comparison.loads)}.`);
-  return notes;
-}
-
-function evidenceOf(seen: Seen): Evidence {
-  const { facts, comparison } = seen;
-  const suites = [
-    facts.baseline,
-    facts.patched,
-    facts.originalTests,
-    facts.newTestsOnBase,
-    facts.affected,
-  ].flatMap((result) => (result === null ? [] : [result.evidence]));
-  return {
-    suites,
-    fixed: seen.proofs,
-    stillFailing: comparison.stillFailing,
-    newlyFailing: [
-      ...comparison.newlyFailing,
-      ...comparison.addedFailing,
-      ...(facts.affected === null
-        ? []
-        : facts.affected.cases.filter((one) => one.outcome === "fail").map((one) => one.id)),
-    ],
-    flaky: seen.flaky,
-    tampering: seen.tampering,
-    ...(facts.failedChecks.length > 0 ? { failedChecks: facts.failedChecks } : {}),
-    notes: notesOf(seen),
-  };
 }
 
 export const decide: Decide = (facts) => {

@@ -24,6 +24,29 @@ test("a refuted result is sent back with what speaks against it and what it brok
   assert.match(text, /finish with the title and explanation as before\.$/);
 });
 
+test("a refuted result names the first lines of what the tests said, and what is missing for a proof", () => {
+  const refuted: Verdict = {
+    class: "refuted",
+    because: ["Passed on the base and fails now: `a`."],
+    evidence: sampleEvidence({
+      newlyFailing: ["a"],
+      newlyFailingWith: { a: "AssertionError: 1 !== 2\nat a.js" },
+    }),
+  };
+  const text = feedbackFor(refuted, null) ?? "";
+  assert.match(text, /- a\n {4}AssertionError: 1 !== 2\n {4}at a\.js/);
+  assert.match(text, /at least one test that fails without your change/);
+});
+
+test("checks that only the patch breaks are sent back whatever the verdict", () => {
+  const failedChecks = [
+    { name: "lint", command: "npm run lint", exitCode: 1, output: "src/a.js:1 no semicolon" },
+  ];
+  const proven = sampleVerdict("proven");
+  const text = feedbackFor({ ...proven, evidence: { ...proven.evidence, failedChecks } }, null) ?? "";
+  assert.match(text, /pass without your change and fail with it:\n- lint: npm run lint\n {4}src\/a\.js:1/);
+});
+
 test("G01: tampering is named by place and kind, and undoing it is what is asked", () => {
   const text = feedbackFor(unproven("tampered"), null) ?? "";
   assert.match(text, /Undo this.*\n- test_skipped in test\/a\.test\.js: `it\.skip` was added/);

@@ -174,7 +174,7 @@ test("a pull request, as people read it: the warning on top when it is not prove
   assert.ok(unproven.startsWith("> [!WARNING]\n> **Not verified** (no tests): "));
   golden("pull-request-unproven", unproven + foot);
   const passing = pullRequestBody({ ...facts, verdict: sampleVerdict("passing") });
-  assert.ok(passing.startsWith("> [!WARNING]\n> **Not proven**: nothing broke, but no test failed before."));
+  assert.ok(passing.startsWith("> [!WARNING]\n> **Not proven.** No test failed before."));
   const tampered = sampleVerdict("proven", {
     tampering: [{ kind: "ci_changed", path: ".github/x.yml", detail: "changed" }],
   });

@@ -1,6 +1,7 @@
 /** Turns report files of every format into test cases with stable ids. */
 
 import { createHash } from "node:crypto";
+import { posix } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { headOf } from "#src/base/cut-text.ts";
 import { parseGoTest } from "./reports/go-test.ts";
@@ -34,8 +35,8 @@ const MESSAGE_CHARACTERS = 800;
 const NAME_CHARACTERS = 300;
 
 function fromRoot(file: string, root: string): string {
-  const path = file.replace(/^file:\/\//, "");
-  return path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path.replace(/^\.\//, "");
+  const path = file === "" ? "" : posix.normalize(file.replace(/^file:\/\//, ""));
+  return path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path;
 }
 
 /** A runner prefixes names by the workspace's path where they come from the command line. */

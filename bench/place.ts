@@ -8,7 +8,8 @@ import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import type { Tool } from "#src/harness/tool.ts";
-import { chooseSandbox } from "#src/sandbox/choose.ts";
+import { chooseSandbox, type SandboxKind } from "#src/sandbox/choose.ts";
+import { engineEnvironment } from "#src/sandbox/engine.ts";
 import type { SandboxOwner, Session } from "#src/sandbox/sandbox.ts";
 import { createTools } from "#src/tools/tools.ts";
 
@@ -27,18 +28,22 @@ export interface Place {
 /** A string says why no sandbox opens here. `fill` writes the workspace's files before the session is opened. */
 export async function openPlace(
   fill: (workspace: string) => Promise<void> = async () => undefined,
+  kind: SandboxKind = "auto",
+  images: readonly string[] = [],
 ): Promise<Place | string> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "agent-fix-bench-")));
   const remove = () => rm(root, { recursive: true, force: true });
   const workspace = join(root, "workspace");
   await mkdir(workspace);
-  const chosen = await chooseSandbox("auto", {
+  const chosen = await chooseSandbox(kind, {
     dataDir: root,
     clock: systemClock,
     ids: systemIds,
     log: silentLog,
     hostPath: process.env.PATH ?? "/usr/bin:/bin",
     ripgrep: rgPath,
+    images,
+    engineEnv: engineEnvironment(process.env),
   });
   if (!chosen.ok) {
     await remove();

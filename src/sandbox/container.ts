@@ -26,8 +26,8 @@ import {
   withArgument,
   withEnvironment,
 } from "#src/sandbox/processes.ts";
-import type { Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
-import { selfCheck } from "#src/sandbox/self-check.ts";
+import type { ProbeLine, Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
+import { checkImages, selfCheck } from "#src/sandbox/self-check.ts";
 import { listSessionFiles, removeSessionFiles } from "#src/sandbox/session-files.ts";
 
 /** Nothing is looked at or started before the first use. */
@@ -62,7 +62,13 @@ export function createContainer(options: ContainerOptions): Sandbox {
     warning: null,
     owner: isRoot ? user : null,
     open,
-    probe: () => selfCheck({ sandbox, dataDir: options.dataDir, ids: options.ids, isRoot }),
+    probe: async () => {
+      const subject = { sandbox, dataDir: options.dataDir, ids: options.ids, isRoot };
+      const lines = await selfCheck(subject);
+      // When nothing starts in the general image, its line says why; the others would repeat it.
+      const rest = lines.length === 1 ? [] : await checkImages(subject, options.images.slice(1));
+      return [...lines, ...rest, ...(await networkLines(context()))];
+    },
     sweep: async () => {
       const known = await context();
       if (known.ok) await sweep(known.value);
@@ -113,6 +119,26 @@ async function inspect(
     processesCeiling: await processesCeiling(),
     cpus: availableParallelism(),
   });
+}
+
+/** What set-up's network needs on the host. */
+async function networkLines(
+  context: Promise<Result<ContainerContext, SandboxFailure>>,
+): Promise<readonly ProbeLine[]> {
+  const known = await context;
+  if (!known.ok) return [];
+  const { programs } = known.value.host;
+  const holds = known.value.isRoot && programs.socat !== null && programs.nsenter !== null;
+  const remedy = known.value.isRoot
+    ? "install the packages socat and util-linux"
+    : "only root can open a way into a container: start agent-fix as root, or use SANDBOX=bubblewrap";
+  return [
+    {
+      name: "network of set-up",
+      holds,
+      detail: holds ? `${programs.socat}, started in the container's network` : `there is none: ${remedy}`,
+    },
+  ];
 }
 
 const DEATH_MS = 5_000;

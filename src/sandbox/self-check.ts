@@ -22,11 +22,17 @@ import type { Limits, ProbeLine, Sandbox, SandboxFailure, Session } from "#src/s
 /** Every promise of a sandbox that a script can try. */
 export const PROBES: readonly Probe[] = [...COMMAND_PROBES, ...ISOLATION_PROBES, ...LIMIT_PROBES];
 
+const IMAGE_PROBES = COMMAND_PROBES.filter(({ name }) =>
+  ["commands start", "bash", "git", "file tools", "toolchains"].includes(name),
+);
+
 interface Subject {
   readonly sandbox: Sandbox;
   readonly dataDir: string;
   readonly ids: Ids;
   readonly isRoot: boolean;
+  /** An image to try instead of the general one. */
+  readonly image?: string;
   /** What the sandbox found on the host, for lines about its programs; absent: it has none of its own. */
   readonly host?: () => Promise<Result<Host, SandboxFailure>>;
 }
@@ -48,6 +54,26 @@ export async function selfCheck(subject: Subject): Promise<readonly ProbeLine[]>
   } catch (error) {
     return [{ name, holds: false, detail: `the check failed: ${messageOf(error)}` }];
   }
+}
+
+/** Tries what an image must have, in each but the general one, which the whole check is made in. Never rejects. */
+export async function checkImages(
+  subject: Omit<Subject, "host" | "image">,
+  images: readonly string[],
+): Promise<readonly ProbeLine[]> {
+  const lines: ProbeLine[] = [];
+  for (const image of images) {
+    try {
+      await using bench = await openProbeBench({ ...subject, image });
+      for (const probe of IMAGE_PROBES) {
+        const line = await bench.run(probe);
+        lines.push({ ...line, name: `${image}, ${line.name}` });
+      }
+    } catch (error) {
+      lines.push({ name: image, holds: false, detail: messageOf(error) });
+    }
+  }
+  return lines;
 }
 
 export interface ProbeBench extends AsyncDisposable {
@@ -81,6 +107,8 @@ export async function openProbeBench(subject: Omit<Subject, "host">): Promise<Pr
     if (sandbox.owner !== null) await chown(workspace, sandbox.owner.uid, sandbox.owner.gid);
     const session = await sandbox.open({
       ...{ runId, phase: "setup", workspace, mounts: [], network: { kind: "none" }, limits, env: {} },
+      image:
+        subject.image === undefined ? undefined : { asked: subject.image, devcontainer: null, stack: null },
     });
     if (!session.ok) return session.error.message;
     sessions.push(session.value);

@@ -281,6 +281,23 @@ test("a revision hands its text on: to the run at work, or to the run that follo
   });
 });
 
+test("said on the pull request, a revision and its closing are for that pull request while it is open", () => {
+  const open = runIn("published");
+  assert.ok(open.state === "published");
+  const on = { run: open as Run, pullRequest: open.pullRequest };
+  assert.equal(decide({ ...on, command: COMMANDS.cancel }).act, "close_pull_request");
+  assert.equal(decide({ ...on, command: COMMANDS.revise }).act, "new_run");
+  assert.match(refusal({ ...on, command: COMMANDS.retry }), /\/revise.*\/retry` on the issue/);
+  assert.match(refusal({ ...on, command: COMMANDS.approve }), /nothing to approve/);
+  for (const outcome of ["merged", "closed"] as const) {
+    const over = { ...on, run: { ...open, outcome } };
+    assert.match(refusal({ ...over, command: COMMANDS.revise }), new RegExp(`is ${outcome}`));
+    assert.match(refusal({ ...over, command: COMMANDS.cancel }), /nothing to cancel/);
+  }
+  for (const command of [COMMANDS.cancel, COMMANDS.revise])
+    assert.match(refusal({ ...on, command, permission: "triage" }), /write access/);
+});
+
 test("how a run ended is one sentence for every state", () => {
   const unlabeled: Run = { state: "cancelled", request: sampleRequest(), by: "maya", why: "issue_closed" };
   assert.equal(howItEnded(unlabeled), "the run was cancelled (issue closed).");

@@ -49,6 +49,7 @@ const EVENTS = {
   label_removed: { type: "label_removed", by: "maya", issueUpdatedAt: 1 },
   issue_closed: { type: "issue_closed", by: "maya" },
   pull_request_closed: { type: "pull_request_closed", merged: true, by: "maya" },
+  pull_request_reopened: { type: "pull_request_reopened", by: "maya" },
   fact_handled: { type: "fact_handled", seq: 2, decision: "refuse" },
   step: {
     type: "step",
@@ -81,6 +82,7 @@ const FACTS: readonly EventName[] = [
   "label_removed",
   "issue_closed",
   "pull_request_closed",
+  "pull_request_reopened",
   "fact_handled",
   "step",
   "effect_intended",

@@ -5,9 +5,10 @@ import { suite, test } from "node:test";
 import fc from "fast-check";
 import type { Clock } from "#src/base/clock.ts";
 import type { RunEvent } from "#src/run/run.ts";
-import type { Delivery, Lease, Receipt, Store } from "#src/store/store.ts";
+import type { Lease, Store } from "#src/store/store.ts";
 import { createManualClock } from "#test/support/manual-clock.ts";
 import { FULL } from "#test/support/tier.ts";
+import { deliveryCases, type On } from "./delivery-cases.ts";
 import { storeModelProperty } from "./model-property.ts";
 import { runRequest } from "./requests.ts";
 
@@ -29,76 +30,13 @@ async function claimed(store: Store, runId: string, worker = "w1"): Promise<Leas
 }
 
 export function storeConformance(name: string, withStore: WithStore): void {
-  const on = (
-    what: string,
-    use: (
-      store: Store,
-      clock: ReturnType<typeof createManualClock>,
-      reopen: () => Promise<Store>,
-    ) => Promise<void>,
-  ) =>
+  const on: On = (what, use) =>
     test(what, () => {
       const clock = createManualClock();
       return withStore(clock, (store, reopen) => use(store, clock, reopen));
     });
 
-  suite(`${name}: deliveries`, () => {
-    const NOTHING: Receipt = { kind: "nothing" };
-    const delivery = (id: string, bodyHash: string, name = "issues"): Delivery => ({ id, bodyHash, name });
-
-    on(
-      "F01: a delivery is new once, also under its body with another id, also after a restart",
-      async (store, _, reopen) => {
-        assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runIds: [] });
-        assert.equal(await store.receive(delivery("a", "h2"), NOTHING), "duplicate");
-        assert.equal(await store.receive(delivery("b", "h1"), NOTHING), "duplicate");
-        assert.deepEqual(await store.receive(delivery("c", "h1", "issue_comment"), NOTHING), { runIds: [] });
-        const again = await reopen();
-        assert.equal(await again.receive(delivery("a", "h9"), NOTHING), "duplicate");
-      },
-    );
-
-    on("F01: a delivery and its run or fact are recorded together, and once", async (store) => {
-      const ask = (id: string): Receipt => ({ kind: "run", request: runRequest(id) });
-      assert.deepEqual(await store.receive(delivery("a", "h1"), ask("r1")), { runIds: ["r1"] });
-      assert.equal(await store.receive(delivery("a", "h1"), ask("r2")), "duplicate");
-      assert.deepEqual(
-        await store.receive(delivery("b", "h2"), ask("r3")),
-        { runIds: ["r1"] },
-        "a request that meets the active run names it",
-      );
-      const fact: Receipt = {
-        kind: "facts",
-        facts: [{ runId: "r1", key: "k", event: closed("x") }],
-      };
-      assert.deepEqual(await store.receive(delivery("c", "h3"), fact), { runIds: ["r1"] });
-      assert.equal(await store.receive(delivery("c", "h3"), fact), "duplicate");
-      assert.deepEqual(await store.receive(delivery("d", "h4"), fact), { runIds: ["r1"] });
-      assert.deepEqual(
-        (await store.events("r1")).map(({ event }) => event.type),
-        ["requested", "issue_closed"],
-      );
-      assert.deepEqual(
-        (await store.runs({ limit: 9 })).map(({ runId }) => runId),
-        ["r1"],
-      );
-    });
-
-    on("a delivery whose fact cannot be recorded is not recorded either", async (store) => {
-      const lost: Receipt = {
-        kind: "facts",
-        facts: [{ runId: "no", key: "k", event: closed("x") }],
-      };
-      await assert.rejects(store.receive(delivery("a", "h1"), lost), /There is no run no/);
-      assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runIds: [] });
-    });
-
-    on("F01: only the newest 10,000 deliveries are kept", async (store) => {
-      for (let n = 1; n <= 10_002; n++) await store.receive(delivery(`d${n}`, `h${n}`), NOTHING);
-      assert.equal(await store.receive(delivery("d3", "h3"), NOTHING), "duplicate");
-      assert.deepEqual(await store.receive(delivery("d2", "h2"), NOTHING), { runIds: [] });
-    });
-  });
+  deliveryCases(name, on);
 
   suite(`${name}: runs`, () => {
     on("a run starts queued, with the request as its first event", async (store, clock) => {
@@ -133,6 +71,30 @@ export function storeConformance(name: string, withStore: WithStore): void {
       assert.equal((await store.createRun(runRequest("r3", 2))).ok, true);
       assert.equal((await store.createRun(runRequest("r4", 1, 8))).ok, true);
     });
+
+    on(
+      "the runs behind a pull request are those that published to it, newest first",
+      async (store, clock) => {
+        for (const [index, runId] of ["r1", "r2", "r3"].entries()) {
+          await store.createRun(runRequest(runId));
+          const pullRequest = runId === "r3" ? 41 : 40;
+          const published = {
+            type: "published",
+            pullRequest,
+            url: "u",
+            branch: "b",
+            commitSha: "c",
+          } as const;
+          await store.append(await claimed(store, runId), [published], ENDED);
+          clock.advance(index + 1);
+        }
+        const behind = async (repository: number, pullRequest: number) =>
+          (await store.runsOfPullRequest(repository, pullRequest)).map(({ runId }) => runId);
+        assert.deepEqual(await behind(7, 40), ["r2", "r1"]);
+        assert.deepEqual(await behind(7, 41), ["r3"]);
+        assert.deepEqual(await behind(8, 40), []);
+      },
+    );
 
     on("F01: of many requests for one issue at the same time exactly one becomes a run", async (store) => {
       const answers = await Promise.all(

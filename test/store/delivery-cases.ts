@@ -1,0 +1,80 @@
+/** What every store must do with deliveries: recorded once, together with what they become. */
+
+import assert from "node:assert/strict";
+import { suite } from "node:test";
+import type { RunEvent } from "#src/run/run.ts";
+import type { Delivery, Receipt, Store } from "#src/store/store.ts";
+import type { createManualClock } from "#test/support/manual-clock.ts";
+import { runRequest } from "./requests.ts";
+
+/** A case on a fresh store of the adapter under test. */
+export type On = (
+  what: string,
+  use: (
+    store: Store,
+    clock: ReturnType<typeof createManualClock>,
+    reopen: () => Promise<Store>,
+  ) => Promise<void>,
+) => void;
+
+const closed = (by: string): RunEvent => ({ type: "issue_closed", by });
+
+export function deliveryCases(name: string, on: On): void {
+  suite(`${name}: deliveries`, () => {
+    const NOTHING: Receipt = { kind: "nothing" };
+    const delivery = (id: string, bodyHash: string, name = "issues"): Delivery => ({ id, bodyHash, name });
+
+    on(
+      "F01: a delivery is new once, also under its body with another id, also after a restart",
+      async (store, _, reopen) => {
+        assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runIds: [] });
+        assert.equal(await store.receive(delivery("a", "h2"), NOTHING), "duplicate");
+        assert.equal(await store.receive(delivery("b", "h1"), NOTHING), "duplicate");
+        assert.deepEqual(await store.receive(delivery("c", "h1", "issue_comment"), NOTHING), { runIds: [] });
+        const again = await reopen();
+        assert.equal(await again.receive(delivery("a", "h9"), NOTHING), "duplicate");
+      },
+    );
+
+    on("F01: a delivery and its run or fact are recorded together, and once", async (store) => {
+      const ask = (id: string): Receipt => ({ kind: "run", request: runRequest(id) });
+      assert.deepEqual(await store.receive(delivery("a", "h1"), ask("r1")), { runIds: ["r1"] });
+      assert.equal(await store.receive(delivery("a", "h1"), ask("r2")), "duplicate");
+      assert.deepEqual(
+        await store.receive(delivery("b", "h2"), ask("r3")),
+        { runIds: ["r1"] },
+        "a request that meets the active run names it",
+      );
+      const fact: Receipt = {
+        kind: "facts",
+        facts: [{ runId: "r1", key: "k", event: closed("x") }],
+      };
+      assert.deepEqual(await store.receive(delivery("c", "h3"), fact), { runIds: ["r1"] });
+      assert.equal(await store.receive(delivery("c", "h3"), fact), "duplicate");
+      assert.deepEqual(await store.receive(delivery("d", "h4"), fact), { runIds: ["r1"] });
+      assert.deepEqual(
+        (await store.events("r1")).map(({ event }) => event.type),
+        ["requested", "issue_closed"],
+      );
+      assert.deepEqual(
+        (await store.runs({ limit: 9 })).map(({ runId }) => runId),
+        ["r1"],
+      );
+    });
+
+    on("a delivery whose fact cannot be recorded is not recorded either", async (store) => {
+      const lost: Receipt = {
+        kind: "facts",
+        facts: [{ runId: "no", key: "k", event: closed("x") }],
+      };
+      await assert.rejects(store.receive(delivery("a", "h1"), lost), /There is no run no/);
+      assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runIds: [] });
+    });
+
+    on("F01: only the newest 10,000 deliveries are kept", async (store) => {
+      for (let n = 1; n <= 10_002; n++) await store.receive(delivery(`d${n}`, `h${n}`), NOTHING);
+      assert.equal(await store.receive(delivery("d3", "h3"), NOTHING), "duplicate");
+      assert.deepEqual(await store.receive(delivery("d2", "h2"), NOTHING), { runIds: [] });
+    });
+  });
+}

@@ -86,7 +86,7 @@ export function storeConformance(name: string, withStore: WithStore): void {
             commitSha: "c",
           } as const;
           await store.append(await claimed(store, runId), [published], ENDED);
-          clock.advance(index + 1);
+          await clock.advance(index + 1);
         }
         const behind = async (repository: number, pullRequest: number) =>
           (await store.runsOfPullRequest(repository, pullRequest)).map(({ runId }) => runId);

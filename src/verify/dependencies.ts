@@ -71,6 +71,58 @@ function pythonProject(text: string | null): string {
   return kept.join("\n");
 }
 
+/** Dependency tables of Cargo.toml; `[package]` only by what decides the build (edition, toolchain, features). */
+function cargoToml(text: string | null): string {
+  const kept: string[] = [];
+  let table = "";
+  for (const line of (text ?? "").split("\n").map((one) => one.trim())) {
+    if (/^\[.*\]$/.test(line)) table = line;
+    const installs = /dependencies|^\[(?:patch|replace|features|workspace|target)\b/.test(table);
+    const decides = /^(?:edition|rust-version|build|links|resolver|members)\b/.test(line);
+    if ((installs || decides) && line !== "" && !line.startsWith("#")) kept.push(line);
+  }
+  return kept.join("\n");
+}
+
+/** Lines of go.mod without comments, but with `// indirect`, which changes nothing; blank lines and order of lines count. */
+function goMod(text: string | null): string {
+  return (text ?? "")
+    .split("\n")
+    .map((line) => line.replace(/\/\/.*$/, "").trim())
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
+/** Elements of a pom.xml that name something to fetch. */
+function pom(text: string | null): string {
+  const bare = (text ?? "").replace(/<!--[\s\S]*?-->/g, "");
+  const parts = bare.match(
+    /<(parent|dependencies|dependencyManagement|repositories|pluginRepositories|properties|modules|plugins|extensions)>[\s\S]*?<\/\1>/g,
+  );
+  return (parts ?? []).map((part) => part.replaceAll(/\s+/g, " ")).join("\n");
+}
+
+/** A Gemfile or build script is a program: all of it but comments counts. */
+function program(comment: RegExp) {
+  return (text: string | null): string =>
+    (text ?? "")
+      .split("\n")
+      .map((line) => line.replace(comment, "").trim())
+      .filter((line) => line !== "")
+      .join("\n");
+}
+
+const COMPOSER_SECTIONS = [
+  "require",
+  "require-dev",
+  "repositories",
+  "replace",
+  "conflict",
+  "minimum-stability",
+  "config",
+  "unreadable",
+] as const;
+
 const asIs = (text: string | null): string => text ?? "";
 
 /** What installs, per file name; files that differ only elsewhere count as unchanged. */
@@ -84,6 +136,21 @@ const READERS: readonly (readonly [name: RegExp, installs: (text: string | null)
   [/^(?:[\w.-]*requirements[\w.-]*|constraints)\.(?:txt|in)$/, requirements],
   [/^(?:pyproject\.toml|setup\.cfg|Pipfile)$/, pythonProject],
   [/^setup\.py$/, asIs],
+  [/^Cargo\.toml$/, cargoToml],
+  [/^go\.(?:mod|work)$/, goMod],
+  [/^pom\.xml$/, pom],
+  [/^(?:build|settings)\.gradle(?:\.kts)?$|^libs\.versions\.toml$/, program(/^\s*(?:\/\/|#).*$/)],
+  [/^(?:Gemfile|[\w.-]+\.gemspec)$/, program(/(?:^|\s)#.*$/)],
+  [/^composer\.json$/, (text) => pick(text, COMPOSER_SECTIONS)],
+  [
+    /^(?:Cargo\.lock|go\.(?:work\.)?sum|Gemfile\.lock|composer\.lock|gradle\.lockfile|packages\.lock\.json|mix\.(?:exs|lock))$/,
+    asIs,
+  ],
+  // Where packages come from, and with which settings: a patch must not choose that either.
+  [
+    /^(?:\.npmrc|\.yarnrc(?:\.yml)?|pip\.conf|uv\.toml|\.pnpmfile\.c?js|\.ruby-version|\.tool-versions|rust-toolchain(?:\.toml)?)$/,
+    asIs,
+  ],
 ];
 
 /** Paths whose change alters what set-up would install; empty when none does. */

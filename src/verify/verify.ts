@@ -11,6 +11,7 @@ import type {
 } from "#src/run/verdict.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import type { ChangedFile, CommitFiles } from "#src/workspace/workspace.ts";
+import type { RunnerKind } from "./runner-kind.ts";
 
 /** A command and why it was chosen. */
 export interface DetectedCommand {
@@ -22,37 +23,7 @@ export interface DetectedCommand {
   readonly because: string;
 }
 
-export type RunnerKind =
-  | "node-test"
-  | "vitest"
-  | "jest"
-  | "mocha"
-  | "ava"
-  | "tap"
-  | "jasmine"
-  | "uvu"
-  | "deno"
-  | "bun"
-  | "pytest"
-  | "unittest"
-  | "tox"
-  | "nox"
-  | "cargo"
-  | "go"
-  | "maven"
-  | "gradle"
-  | "junit"
-  | "rspec"
-  | "minitest"
-  | "phpunit"
-  | "ctest"
-  | "meson"
-  | "dotnet"
-  | "mix"
-  | "prove"
-  | "bats"
-  | "make"
-  | "unknown";
+export type { RunnerKind } from "./runner-kind.ts";
 
 /** A program that the manifests ask for, for the sentence that says what is missing. */
 export interface ToolNeed {

@@ -112,7 +112,12 @@ async function sandboxLines(
       log,
       home: homedir(),
     });
-    for (const line of await sandbox.probe()) report({ ...line, name: `sandbox, ${line.name}` });
+    const told = new Set<ProbeLine>();
+    const tellOnce = (line: ProbeLine) => {
+      if (!told.has(line)) report({ ...line, name: `sandbox, ${line.name}` });
+      told.add(line);
+    };
+    for (const line of await sandbox.probe(tellOnce)) tellOnce(line);
   } catch (error) {
     report({ name: "sandbox", holds: false, detail: messageOf(error) });
   }

@@ -78,7 +78,8 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
     warning: null,
     owner,
     open,
-    probe: () => selfCheck({ sandbox, dataDir: options.dataDir, ids: options.ids, host, isRoot }),
+    probe: (onLine) =>
+      selfCheck({ sandbox, dataDir: options.dataDir, ids: options.ids, host, isRoot, onLine }),
     sweep: async () => {
       const found = await host();
       if (found.ok) await sweep({ ...options, host: found.value, isRoot, owner, mark, live }, family);

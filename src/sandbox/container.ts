@@ -62,8 +62,8 @@ export function createContainer(options: ContainerOptions): Sandbox {
     warning: null,
     owner: isRoot ? user : null,
     open,
-    probe: async () => {
-      const subject = { sandbox, dataDir: options.dataDir, ids: options.ids, isRoot };
+    probe: async (onLine) => {
+      const subject = { sandbox, dataDir: options.dataDir, ids: options.ids, isRoot, onLine };
       const lines = await selfCheck(subject);
       // When nothing starts in the general image, its line says why; the others would repeat it.
       const rest = lines.length === 1 ? [] : await checkImages(subject, options.images.slice(1));

@@ -115,8 +115,8 @@ export interface Sandbox {
   readonly warning: string | null;
   /** Whom workspace files must belong to; null: the user the app itself runs as. */
   readonly owner: SandboxOwner | null;
-  /** Checks what holds on this machine, by trying it. Never rejects. */
-  probe(): Promise<readonly ProbeLine[]>;
+  /** Checks what holds on this machine, by trying it; `onLine` may be told of each line as it is found. Never rejects. */
+  probe(onLine?: (line: ProbeLine) => void): Promise<readonly ProbeLine[]>;
   open(spec: SessionSpec): Promise<Result<Session, SandboxFailure>>;
   /** Ends processes and removes leftovers of a killed predecessor that used the same data directory. */
   sweep(): Promise<void>;

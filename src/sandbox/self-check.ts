@@ -31,6 +31,8 @@ interface Subject {
   readonly dataDir: string;
   readonly ids: Ids;
   readonly isRoot: boolean;
+  /** Told of lines as they are found; not of all: the result is the whole. */
+  readonly onLine?: ((line: ProbeLine) => void) | undefined;
   /** An image to try instead of the general one. */
   readonly image?: string;
   /** What the sandbox found on the host, for lines about its programs; absent: it has none of its own. */
@@ -46,9 +48,11 @@ export async function selfCheck(subject: Subject): Promise<readonly ProbeLine[]>
     await using bench = await openProbeBench(subject);
     const lines: ProbeLine[] = [];
     for (const probe of PROBES) {
-      lines.push(await bench.run(probe));
+      const line = await bench.run(probe);
+      lines.push(line);
       // When no command starts, every other line would say the same.
-      if (lines.length === 1 && lines[0]?.holds === false) return [{ ...lines[0], name }];
+      if (lines.length === 1 && !line.holds) return [{ ...line, name }];
+      subject.onLine?.(line);
     }
     return [...lines, ...(host.value === null ? [] : hostLines(host.value))];
   } catch (error) {

@@ -21,7 +21,7 @@ export interface Screen {
 
 export interface ScreenOptions {
   readonly stream: Pick<NodeJS.WriteStream, "write" | "isTTY" | "columns">;
-  readonly redactor: Pick<Redactor, "redact">;
+  readonly redactor: Pick<Redactor, "redact" | "cut">;
   /** Text in pieces, lines cut to its width; else whole lines only. */
   readonly terminal: boolean;
   readonly colour: boolean;
@@ -75,7 +75,7 @@ export function createScreen({ stream, redactor, terminal, colour }: ScreenOptio
       if (style !== heldStyle) flush();
       heldStyle = style;
       held += text;
-      const whole = showable(held, terminal);
+      const whole = redactor.cut(held, showable(held, terminal));
       if (whole > 0) {
         write(safe(held.slice(0, whole)), style);
         held = held.slice(whole);
@@ -90,7 +90,7 @@ export function createScreen({ stream, redactor, terminal, colour }: ScreenOptio
   };
 }
 
-/** How much can be shown: whole words, so that a secret that comes in two pieces is found; when piped, whole lines. A `\r` waits for its `\n`. */
+/** How much can be shown: whole words, so that a secret that comes in two pieces is found (one with white space in it is the redactor's affair); when piped, whole lines. A `\r` waits for its `\n`. */
 function showable(text: string, terminal: boolean): number {
   if (!terminal) return text.lastIndexOf("\n") + 1;
   return Math.max(...[" ", "\t", "\n"].map((space) => text.lastIndexOf(space))) + 1;

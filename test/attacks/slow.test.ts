@@ -52,6 +52,7 @@ async function tamperOf(texts: Texts): Promise<void> {
           baseText: (path) => texts[path]?.[0] ?? null,
           patchedText: (path) => texts[path]?.[1] ?? null,
         }),
+        [],
       ),
     ),
   );

@@ -117,6 +117,35 @@ test("E01: credentials in a URL and well-known tokens are removed although nobod
   for (const [text, clean] of cases) assert.equal(redact(text), clean);
 });
 
+test("E01: a short secret is found inside longer base64 too, in every alignment and either alphabet", () => {
+  for (const secret of ["hunter", "s3cr3t!", "p@ss>>?~"]) {
+    const { redact } = createRedactor([secret]);
+    for (let lead = 0; lead < 6; lead++) {
+      const bytes = Buffer.concat([Buffer.alloc(lead, "x"), Buffer.from(secret), Buffer.from("tail of it")]);
+      for (const spelled of [bytes.toString("base64"), bytes.toString("base64url")]) {
+        const clean = redact(`at ${spelled} end`);
+        assert.match(clean, /^at .*\*\*\*.* end$/);
+        const left = Buffer.from(clean.slice(3).split("***")[0] ?? "", "base64").toString("latin1");
+        assert.ok(!left.includes(secret.slice(0, 3)), `${spelled}: ${clean}`);
+      }
+    }
+    assert.equal(
+      redact("an ordinary text, and aGVsbG8gd29ybGQ= with it"),
+      "an ordinary text, and aGVsbG8gd29ybGQ= with it",
+    );
+  }
+});
+
+test("a text in pieces is not cut within a secret that has white space in it, nor within the beginning of one", () => {
+  const { cut } = createRedactor(["one two three", "no-blank-in-it"]);
+  assert.equal(cut("say one two three now", 8), 4);
+  assert.equal(cut("say one two three now", 18), 18);
+  assert.equal(cut("say one ", 8), 4);
+  assert.equal(cut("say one three ", 14), 14);
+  assert.equal(cut("say one two threefold", 12), 4);
+  assert.equal(cut("no-blank-in-it", 5), 5);
+});
+
 test("redacting twice changes nothing more", () => {
   const { redact } = createRedactor([SECRET]);
   fc.assert(

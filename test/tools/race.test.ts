@@ -44,7 +44,7 @@ test("C05: no read and no write of any file tool lands outside while a process s
   const before = lookAt(space.outside);
   const swapping = space.session.exec({
     argv: ["bash", "-c", SWAP, "swap", space.outside],
-    timeoutMs: DURATION_MS + 120_000,
+    timeoutMs: DURATION_MS + 180_000,
     outputBytes: 4_096,
     signal: new AbortController().signal,
   });
@@ -73,7 +73,7 @@ test("C05: no read and no write of any file tool lands outside while a process s
     for (const result of results)
       note(result.ok, result.ok ? JSON.stringify(result.value, text) : result.error.message);
     if (seen.tries < toolsAt) continue;
-    toolsAt = 2 * seen.tries;
+    toolsAt = seen.tries + 5_000;
     for (const [name, args] of TOOLS) {
       const result = await space.run(name, args);
       note(result.status === "ok", result.text);

@@ -24,6 +24,10 @@ if (system.status !== 0) {
   console.error("The tests need the system packages named above.");
   process.exit(1);
 }
+if (tier === "full") {
+  const optional = spawnSync(join(ROOT, "scripts/setup-system.sh"), ["full"], { stdio: "inherit" });
+  if (optional.status !== 0) console.error("Without them the tests of containers are skipped, by name.");
+}
 
 console.log(
   `${tier} tier, seed ${seed} (repeat with TEST_SEED=${seed} npm ${tier === "full" ? "run test:full" : "test"})`,

@@ -246,7 +246,8 @@ function endOf(raw: RawResult): ExecEnd {
   if (raw.killed !== null) return { kind: "killed", reason: raw.killed };
   if (raw.exit === null)
     return { kind: "not_started", message: raw.spawnError ?? "the command did not start" };
-  if (raw.exit.signal === "SIGXFSZ") return { kind: "killed", reason: "disk" };
   const code = raw.exit.code ?? 128 + (raw.exit.signal === null ? 0 : constants.signals[raw.exit.signal]);
+  if (code === 128 + constants.signals.SIGXFSZ) return { kind: "killed", reason: "disk" };
+  if (code === 128 + constants.signals.SIGXCPU) return { kind: "killed", reason: "timeout" };
   return { kind: "exited", code };
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { SYSTEM_PATH } from "#test/sandbox/rig.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
+import { FULL, SEED } from "#test/support/tier.ts";
 
 /** A user that owns nothing. */
 const UID = 61_999;
@@ -24,7 +25,11 @@ export async function runAsOrdinaryUser(
   const child = spawn(process.execPath, ["--test-reporter=spec", suite], {
     uid: UID,
     gid: UID,
-    env: { PATH: SYSTEM_PATH, TMPDIR: tmp, HOME: tmp, AGENT_FIX_PLANTED: "a-secret-of-the-app", ...env },
+    env: {
+      ...{ PATH: SYSTEM_PATH, TMPDIR: tmp, HOME: tmp, AGENT_FIX_PLANTED: "a-secret-of-the-app" },
+      ...{ TEST_TIER: FULL ? "full" : "quick", TEST_SEED: String(SEED) },
+      ...env,
+    },
     cwd: "/",
   });
   let output = "";

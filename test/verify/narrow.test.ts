@@ -1,64 +1,56 @@
-/** A suite's command for some files, or for a part of a name: only where the runner can be told so. */
+/** The command for some of a suite's test files: only where the runner is certain to get them. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { narrow } from "#src/verify/filter.ts";
 import { narrowTo } from "#src/verify/narrow.ts";
+import { atMost } from "#src/verify/verification-runs.ts";
 import type { RunnerKind } from "#src/verify/verify.ts";
+import { suiteOf } from "./project.ts";
 
-const suite = (runner: RunnerKind, command: string, directory = ".") => ({
-  runner,
-  command,
-  directory,
-  because: "the test says so",
+const ROWS: readonly (readonly [string, RunnerKind, string | null])[] = [
+  ["node --test", "node-test", "node --test 'test/a b.js'"],
+  ["node --test --test-concurrency=1", "node-test", "node --test --test-concurrency=1 'test/a b.js'"],
+  ["npx vitest run", "vitest", "npx vitest run 'test/a b.js'"],
+  ["jest", "jest", "jest 'test/a b.js'"],
+  ["python3 -m pytest -q", "pytest", "python3 -m pytest -q 'test/a b.js'"],
+  ["npm test", "node-test", "npm test -- 'test/a b.js'"],
+  ["npm test", "unknown", null],
+  ["node --test | tee log", "node-test", null],
+  ["node --test && echo done", "node-test", null],
+  ["make test", "make", null],
+  ["python3 -m unittest", "unittest", null],
+];
+
+test("a runner is given files only where they end up with it", () => {
+  for (const [command, runner, expected] of ROWS)
+    assert.equal(narrowTo(suiteOf(command, runner), ["test/a b.js"]), expected, command);
 });
 
-test("files: appended, in place of folders, as packages, classes or targets; null where the runner cannot be told", () => {
-  for (const [runner, command, files, expected] of [
-    ["node-test", "node --test", ["a.test.js"], "node --test 'a.test.js'"],
-    ["node-test", "npm test", ["a.test.js"], "npm test -- 'a.test.js'"],
-    ["mocha", "npx --no-install mocha", ["test/a.js"], "npx --no-install mocha 'test/a.js'"],
-    ["jest", "yarn test", ["a.test.js"], "yarn test 'a.test.js'"],
-    ["pytest", "python3 -m pytest", ["tests/test_a.py"], "python3 -m pytest 'tests/test_a.py'"],
-    [
-      "unittest",
-      "python3 -m unittest discover",
-      ["tests/test_a.py"],
-      "python3 -m unittest 'tests/test_a.py'",
-    ],
-    ["unittest", "python3 -m unittest discover -s 'tests'", ["tests/test_a.py"], null],
-    ["bats", "bats -r test", ["test/a.bats"], "bats -r 'test/a.bats'"],
-    ["prove", "prove -lr t", ["t/a.t", "t/b.t"], "prove -lr 't/a.t' 't/b.t'"],
-    ["go", "go test ./...", ["sub/a_test.go", "sub/b_test.go", "c_test.go"], "go test './sub' './'"],
-    ["cargo", "cargo test --no-fail-fast", ["tests/a.rs"], "cargo test --no-fail-fast --test a"],
-    ["cargo", "cargo test", ["src/lib.rs"], null],
-    [
-      "gradle",
-      "./gradlew test --continue",
-      ["src/test/java/a/BTest.java"],
-      "./gradlew test --continue --tests 'a.BTest'",
-    ],
-    ["phpunit", "vendor/bin/phpunit", ["tests/A.php", "tests/B.php"], null],
-    ["rspec", "bundle exec rspec", ["spec/a_spec.rb"], "bundle exec rspec 'spec/a_spec.rb'"],
-    ["make", "make test", ["t/a.t"], null],
-    ["pytest", "make lint && pytest; echo", ["tests/test_a.py"], null],
-    ["pytest", "python3 -m pytest", ["-x.py"], null],
-  ] as const)
-    assert.equal(narrowTo(suite(runner, command), files), expected, `${command} ${files.join(" ")}`);
-  assert.equal(narrowTo(suite("jest", "npm test", "packages/a"), ["packages/b/x.test.js"]), null);
-  assert.equal(
-    narrowTo(suite("jest", "npm test", "packages/a"), ["packages/a/x.test.js"]),
-    "npm test -- 'x.test.js'",
+test("files are named from the suite's directory, quoted, and never as options", () => {
+  const suite = suiteOf("node --test", "node-test", "packages/a");
+  assert.equal(narrowTo(suite, ["packages/a/test/x.js"]), "node --test 'test/x.js'");
+  assert.equal(narrowTo(suite, ["packages/b/test/x.js"]), null);
+  assert.equal(narrowTo(suiteOf("jest", "jest"), ["it's.js"]), "jest 'it'\\''s.js'");
+  assert.equal(narrowTo(suiteOf("jest", "jest"), ["--config=x"]), null);
+  assert.equal(narrowTo(suiteOf("jest", "jest"), []), null);
+});
+
+test("at most so many pieces of work run at a time, in order, and a failing one frees its place", async () => {
+  const slot = atMost(2);
+  const log: string[] = [];
+  const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
+  const work = gates.map((gate, index) =>
+    slot(async () => {
+      log.push(`begin ${index}`);
+      await gate.promise;
+      if (index === 0) throw new Error("failed");
+    }).catch(() => log.push(`failed ${index}`)),
   );
-});
-
-test("a part of a name: quoted, or a pattern without its signs", () => {
-  for (const [runner, command, filter, expected] of [
-    ["mocha", "npx --no-install mocha", "a b", "npx --no-install mocha --fgrep 'a b'"],
-    ["bats", "bats test", "it's", "bats test -f 'it.s'"],
-    ["rspec", "bundle exec rspec", "x'; rm -rf .", "bundle exec rspec -e 'x'\\''; rm -rf .'"],
-    ["cargo", "cargo test", "adds", "cargo test"],
-    ["jest", "npm test", "-x", "npm test"],
-  ] as const)
-    assert.equal(narrow(suite(runner, command), filter), expected);
+  await Promise.resolve();
+  assert.deepEqual(log, ["begin 0", "begin 1"]);
+  gates[0]?.resolve();
+  await work[0];
+  assert.deepEqual(log.slice(2).sort(), ["begin 2", "failed 0"]);
+  for (const gate of gates) gate.resolve();
+  await Promise.all(work);
 });

@@ -23,6 +23,7 @@ import { openTrace } from "#src/trace/jsonl.ts";
 import { describeSuite } from "#src/verify/describe.ts";
 import { detect } from "#src/verify/detect.ts";
 import { createVerifyPatch } from "#src/verify/procedure.ts";
+import { createReadCases } from "#src/verify/reports/read-cases.ts";
 import { createRunSuite } from "#src/verify/suite.ts";
 import { createTamper } from "#src/verify/tamper/offload.ts";
 import { createWorkspaces } from "#src/workspace/create-workspaces.ts";
@@ -82,7 +83,7 @@ export interface PlaceParts extends Pick<FixPorts, "converse" | "gitToken"> {
 export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
   const { config, sandbox, store, clock, ids, log, redactor } = parts;
   const { dataDir } = config.server;
-  const runSuite = createRunSuite((text) => redactor.redact(text));
+  const runSuite = createRunSuite((text) => redactor.redact(text), createReadCases(clock));
   return {
     store,
     sandbox,
@@ -124,7 +125,7 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
 /** What `agent-fix verify` needs: no store, no model and no conversation. */
 export function verificationPorts(parts: Omit<PortParts, "store">, repository: string) {
   const { config, sandbox, clock, ids, log, redactor } = parts;
-  const runSuite = createRunSuite((text) => redactor.redact(text));
+  const runSuite = createRunSuite((text) => redactor.redact(text), createReadCases(clock));
   return {
     sandbox,
     workspaces: createWorkspaces({

@@ -7,6 +7,7 @@ import type { Captured, ExecResult, Session } from "#src/sandbox/sandbox.ts";
 import { matching, narrow } from "./filter.ts";
 import type { HookVariant } from "./hooks.ts";
 import { FIRST_VARIANT, hookEnvironment, nextVariant, prepareScript, shellText } from "./hooks.ts";
+import { type ReadCases, readHere } from "./reports/read-cases.ts";
 import { readReports } from "./reports/report-files.ts";
 import type { Results } from "./results.ts";
 import { readResults } from "./results.ts";
@@ -127,14 +128,14 @@ function disagreement(exitCode: number | null, read: Results): string | null {
   return null;
 }
 
-async function run(request: Request, redact: Redact): Promise<SuiteResult> {
+async function run(request: Request, redact: Redact, readCases: ReadCases): Promise<SuiteResult> {
   const ran = await attempt(request);
   const stopped = stoppedBy(ran.exec);
   const exitCode = ran.exec.end.kind === "exited" ? ran.exec.end.code : null;
   const read: Results =
     stopped === "not_started"
       ? { cases: [], strength: "exit_code", problem: null, reportSha256: null }
-      : await readResults(request, ran);
+      : await readResults(request, ran, readCases);
   const cases = matching(read.cases, request.filter).map((one) => ({ ...one, message: redact(one.message) }));
   const started = ran.exec.end.kind === "not_started" ? `${ran.exec.end.message}\n` : "";
   return {
@@ -180,11 +181,11 @@ export function suiteNotStarted(
   };
 }
 
-/** `redact` is applied to output and messages before they leave. A failure of the host's disk becomes a suite that did not start. */
-export function createRunSuite(redact: Redact): RunSuite {
+/** `readCases` turns reports into cases, here or in a thread. `redact` is applied to output and messages before they leave. A failure of the host's disk becomes a suite that did not start. */
+export function createRunSuite(redact: Redact, readCases: ReadCases = readHere): RunSuite {
   return async (request) => {
     try {
-      return await run(request, redact);
+      return await run(request, redact, readCases);
     } catch (error) {
       return suiteNotStarted(
         request.suite,

@@ -1,12 +1,15 @@
 /** `npm run bench [row …]`: measures ratios against named floors in one run and prints them as a table; it never fails on timing. */
 
 import { assembleBench } from "./assemble.ts";
+import { containerBench } from "./container.ts";
 import { floodBench } from "./flood.ts";
 import { overlapBench } from "./overlap.ts";
+import { reportsBench } from "./reports.ts";
 import { type Bench, isMet, type Row, tableOf } from "./row.ts";
 import { sandboxBench } from "./sandbox.ts";
 import { searchBench } from "./search.ts";
 import { turnsBench } from "./turns.ts";
+import { workspaceBench } from "./workspace.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   turns: turnsBench,
@@ -15,6 +18,9 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   search: searchBench,
   flood: floodBench,
   sandbox: sandboxBench,
+  container: containerBench,
+  workspace: workspaceBench,
+  reports: reportsBench,
 };
 
 async function main(asked: readonly string[]): Promise<void> {

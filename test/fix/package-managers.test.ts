@@ -147,9 +147,8 @@ async function toolsFor(one: Case): Promise<{ readonly tools: string | null } | 
   const tools = join(dir.path, `tools-${one.name.replaceAll(/\W/g, "")}`);
   await mkdir(tools);
   try {
-    // The registry that this machine's own npm is set up with.
+    // The registry that this machine's own npm is set up with, by files or by this process's environment.
     execFileSync("npm", ["install", "--prefix", tools, "--ignore-scripts", one.program.slice(4)], {
-      env: { PATH: SYSTEM_PATH, HOME: homedir() },
       stdio: "pipe",
     });
     return { tools };
@@ -201,7 +200,7 @@ async function runCase(one: Case, context: TestContext): Promise<void> {
     assert.doesNotMatch(told, new RegExp(SECRET), "H11: an install script finds no credential");
     const { home } = JSON.parse(told) as { readonly home: readonly string[] };
     assert.deepEqual(
-      home.filter((name) => ![".npm", ".cache", ".config", ".m2", ".yarnrc"].includes(name)),
+      home.filter((name) => ![".npm", ".cache", ".config", ".m2", ".yarn", ".yarnrc"].includes(name)),
       [],
     );
   }

@@ -57,7 +57,7 @@ interface Taken {
 
 export async function dirtyPaths(
   options: BuildOptions,
-  request: Omit<BuildTreeRequest, "edited" | "noise">,
+  request: Omit<BuildTreeRequest, "edited" | "named" | "noise">,
 ): Promise<Result<readonly string[], GitFailure>> {
   const { runId, repositoryId, baseSha, directory } = request;
   const gitDir = await options.pristine.with(runId, repositoryId, [baseSha]);
@@ -141,7 +141,7 @@ async function takeChanges(
   if (!scan.ok) return scan;
   const nested = nestedFailure(scan.value, noise);
   if (nested !== null) return err(nested);
-  const selection = select(scan.value, edited, noise);
+  const selection = select(scan.value, edited, noise, normalEdited(request.named ?? []));
   const { stats } = scan.value;
   const chosen = usable(selection.wanted, stats);
   await session.put(EXCHANGE.drop, selection.drop);

@@ -16,7 +16,7 @@ const MAX_LEFT_OUT = 200;
 
 const REASON = {
   noise: "also changed by set-up or by the tests themselves",
-  notEdited: "a new file that was not made with the edit tool",
+  notEdited: "a new file that was not made with the edit tool, nor named by the agent",
   ignored: "matched by .gitignore",
   submodule: "a submodule, which is never changed",
   name: "its name cannot stand in a commit",
@@ -67,8 +67,14 @@ export function normalEdited(edited: readonly string[]): readonly string[] {
 }
 
 /** First choice, by name and history only; `look` then decides by what the files are. */
-export function select(scan: Scan, edited: readonly string[], noise: readonly string[]): Selection {
+export function select(
+  scan: Scan,
+  edited: readonly string[],
+  noise: readonly string[],
+  named: readonly string[] = [],
+): Selection {
   const isEdited = coveredBy(edited);
+  const isNamed = coveredBy(named);
   const isNoise = coveredBy(noise);
   const drop: string[] = [];
   const wanted: string[] = [];
@@ -84,7 +90,7 @@ export function select(scan: Scan, edited: readonly string[], noise: readonly st
   const maybeMoved: string[] = [];
   for (const { path, exact } of scan.untracked) {
     if (!exact || !isTreePath(path)) continue;
-    if (isEdited(path)) wanted.push(path);
+    if (isEdited(path) || (isNamed(path) && !isNoise(path))) wanted.push(path);
     else if (!isNoise(path)) maybeMoved.push(path);
   }
   leftOut.push(...scan.editedIgnored.map(({ path }) => ({ path, reason: REASON.ignored })));

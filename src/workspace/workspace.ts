@@ -62,6 +62,8 @@ export interface BuildTreeRequest {
   readonly directory: string;
   /** Paths edited through a tool: taken even when they are new. */
   readonly edited: readonly string[];
+  /** New files of commands that the agent asked for by name: taken unless they are noise or ignored. */
+  readonly named?: readonly string[];
   /** Paths that differed from base right after set-up and a baseline run: noise, left out unless edited. */
   readonly noise: readonly string[];
 }
@@ -118,7 +120,7 @@ export interface Workspaces {
   applyTree(request: ApplyTreeRequest): Promise<Result<null, GitFailure>>;
   /** Paths in the directory that differ from the commit: what set-up and test runs left behind. */
   dirtyPaths(
-    request: Omit<BuildTreeRequest, "edited" | "noise">,
+    request: Omit<BuildTreeRequest, "edited" | "named" | "noise">,
   ): Promise<Result<readonly string[], GitFailure>>;
   buildTree(request: BuildTreeRequest): Promise<Result<BuiltTree, GitFailure>>;
   /** Bytes of a file of a tree built for this run; null when missing. */

@@ -1,6 +1,6 @@
 /** The attack suite against every backend that whoever runs the tests can open. */
 
+import { attackedBackends } from "#test/attacks/backends.ts";
 import { attackSuite } from "#test/attacks/suite.ts";
-import { backendsHere } from "#test/sandbox/rig.ts";
 
-for (const backend of await backendsHere()) attackSuite(backend);
+for (const backend of await attackedBackends()) attackSuite(backend);

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { attackedBackends } from "#test/attacks/backends.ts";
 import { GIT, type GitAttack } from "#test/attacks/list/git.ts";
-import { backendsHere } from "#test/sandbox/rig.ts";
 import { sample, skipUnless } from "#test/support/tier.ts";
 import { commit } from "#test/workspace/repository.ts";
 import { createWorld, REPOSITORY_ID, RUN, value, type World } from "#test/workspace/world.ts";
@@ -14,7 +14,7 @@ const QUICK = 2;
 const SECRET = "CANARY-of-the-host";
 const MARK = "touch /workspace/pwned";
 
-for (const backend of await backendsHere())
+for (const backend of await attackedBackends())
   describe(`git over a hostile workspace on ${backend.name}`, {
     skip: skipUnless(backend.missing === null, backend.missing ?? ""),
   }, () => {

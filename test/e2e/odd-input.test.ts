@@ -103,7 +103,10 @@ describe("odd input from outside", { concurrency: true }, () => {
       const issue = world.openIssue({ title: "Made by a command" }, repo);
       const body = await refused(world, { repo, issue });
       assert.match(body, /no changes to propose/);
-      assert.match(body, /left out: scratch\.txt \(a new file that was not made with the edit tool\)/);
+      assert.match(
+        body,
+        /left out: scratch\.txt \(a new file that was not made with the edit tool, nor named by the agent\)/,
+      );
     },
   );
 

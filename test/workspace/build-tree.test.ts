@@ -14,7 +14,7 @@ const test = testPart(0.5);
 async function build(
   world: World,
   at: { readonly sha: string; readonly directory: string },
-  lists: Partial<Pick<BuildTreeRequest, "edited" | "noise">> = {},
+  lists: Partial<Pick<BuildTreeRequest, "edited" | "named" | "noise">> = {},
 ) {
   return world.workspaces.buildTree({
     runId: RUN,
@@ -124,7 +124,7 @@ test("G08: what the suite installs and builds stays out, and is listed", async (
     ["src/a.js", "src/b.js"],
   );
   assert.deepEqual(built.leftOut, [
-    { path: "agent.log", reason: "a new file that was not made with the edit tool" },
+    { path: "agent.log", reason: "a new file that was not made with the edit tool, nor named by the agent" },
     ...noise.map((path) => ({ path, reason: "also changed by set-up or by the tests themselves" })),
   ]);
 });
@@ -147,6 +147,26 @@ test("noise that the agent edited itself is taken", async () => {
   assert.deepEqual(built.leftOut, [
     { path: "gen/b", reason: "also changed by set-up or by the tests themselves" },
   ]);
+});
+
+test("new files of a command are taken when the agent names them, but not noise, ignored files or what is inside .git", async () => {
+  await using world = await createWorld();
+  commit(world.bare, { ".gitignore": "*.log\n", "a.txt": "1\n" });
+  const at = await world.checkout();
+  await world.shell(
+    at.directory,
+    "mkdir -p docs dist; for f in docs/b.md c.md dist/x y.log; do echo 1 > $f; done",
+  );
+  const named = ["docs/b.md", "./dist/x", "y.log", ".git/config", "../out", "missing.md"];
+  const built = value(await build(world, at, { named, noise: ["dist/"] }));
+  assert.deepEqual(
+    built.changes.map(({ path }) => path),
+    ["docs/b.md"],
+  );
+  assert.deepEqual(
+    built.leftOut.map(({ path }) => path),
+    ["c.md", "dist/"],
+  );
 });
 
 test("base's ignore files decide: an edited .gitignore neither hides nor reveals", async () => {

@@ -28,6 +28,7 @@ export async function collect(context: RunContext, step: StepContext): Promise<O
     baseSha: prepared.baseSha,
     directory: solved.directory,
     edited: solved.edited,
+    named: namedFiles(solved.finalText),
     noise,
   });
   if (!built.ok) return gitFailed(built.error);
@@ -42,6 +43,23 @@ export async function collect(context: RunContext, step: StepContext): Promise<O
   if (stopped !== null) return stopped;
   const collected: Collected = { round: solved.round, treeId, changes, leftOut };
   return { kind: "done", output: asJson(collected) };
+}
+
+const MAX_NEW_FILES = 50;
+
+/** Paths of a line `New files: a, b` in the agent's last answer; marks of code around them do not count. */
+export function namedFiles(finalText: string): readonly string[] {
+  const lines = [...finalText.matchAll(/^[*_\s-]*new files:[*_]*(.*)$/gim)];
+  return lines
+    .flatMap((line) => (line[1] ?? "").split(","))
+    .map((path) =>
+      path
+        .trim()
+        .replace(/^`(.*)`$/, "$1")
+        .replace(/\.$/, ""),
+    )
+    .filter((path) => path !== "")
+    .slice(0, MAX_NEW_FILES);
 }
 
 /** Ends the run when there is nothing to verify; a patch of an agent that only ran out of budget is verified all the same. */

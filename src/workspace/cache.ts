@@ -79,7 +79,10 @@ export function createCaches(options: CacheOptions): Caches {
 
   const filled = async <T>(runId: string, name: string, work: (directory: string) => Promise<T>) => {
     const { directory, size, users } = files(name);
-    if ((await describe(name, size)).bytes > MOST_BYTES && !(await isInUse(name))) await remove(name);
+    if ((await describe(name, size)).bytes > MOST_BYTES && !(await isInUse(name)))
+      await remove(name).catch((error: unknown) =>
+        log.warn({ why: messageOf(error) }, "a package cache that grew too large could not be removed"),
+      );
     await mkdir(users, { recursive: true });
     await writeFile(join(users, runId), "");
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -135,13 +138,26 @@ async function describe(name: string, sizeFile: string): Promise<Kept> {
   }
 }
 
-/** Bytes of the files below a directory that commands filled: no link is followed; with too many entries it is infinite. */
+/** Null: commands closed the directory, or made its path too long. */
+async function entriesOf(directory: string) {
+  try {
+    return await readdir(directory, { withFileTypes: true });
+  } catch (error) {
+    if (["EACCES", "EPERM", "ENAMETOOLONG"].includes((error as NodeJS.ErrnoException).code ?? ""))
+      return null;
+    throw error;
+  }
+}
+
+/** Bytes of the files below a directory that commands filled: no link is followed; infinite when they cannot be counted. */
 async function sizeOf(directory: string): Promise<number> {
   let bytes = 0;
   let entries = 0;
   const open = [directory];
   for (let here = open.pop(); here !== undefined; here = open.pop()) {
-    for (const entry of await readdir(here, { withFileTypes: true })) {
+    const found = await entriesOf(here);
+    if (found === null) return Number.POSITIVE_INFINITY;
+    for (const entry of found) {
       if (++entries > MOST_ENTRIES) return Number.POSITIVE_INFINITY;
       const path = join(here, entry.name);
       if (entry.isDirectory()) open.push(path);

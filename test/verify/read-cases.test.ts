@@ -7,7 +7,12 @@ import { createReadCases, type Reading, readCases } from "#src/verify/reports/re
 
 function reading(tests: number): Reading {
   const lines = Array.from({ length: tests }, (_, at) =>
-    JSON.stringify({ file: `/workspace/t${at % 40}.js`, names: ["s", `case ${at}`], outcome: "pass", message: "" }),
+    JSON.stringify({
+      file: `/workspace/t${at % 40}.js`,
+      names: ["s", `case ${at}`],
+      outcome: "pass",
+      message: "",
+    }),
   );
   return {
     files: [{ name: "node-1-1.ndjson", text: `${lines.join("\n")}\n{"end":true}\n` }],

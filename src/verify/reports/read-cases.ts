@@ -57,7 +57,11 @@ export function readCases(reading: Reading): Read {
   }
   // A report without a case is a suite without one, whatever was printed.
   if (files.length > 0) return { cases: [], strength: "exit_code", problem };
-  return { cases: toCases(printed, root, origin), strength: printed.length > 0 ? "text" : "exit_code", problem };
+  return {
+    cases: toCases(printed, root, origin),
+    strength: printed.length > 0 ? "text" : "exit_code",
+    problem,
+  };
 }
 
 /** In this thread: for tests, and for callers that wait for nothing else. */

@@ -60,6 +60,9 @@ function tell(judged: Judged): void {
   );
 }
 
+const PROGRESS = 20;
+let finished = 0;
+
 async function judge(
   bench: Bench,
   ecosystem: Ecosystem,
@@ -77,6 +80,8 @@ async function judge(
       slot(async () => {
         const judged = { ecosystem, one, verdict: await bench.verify(ecosystem, baseline, one) };
         tell(judged);
+        finished += 1;
+        if (finished % PROGRESS === 0) console.error(`${finished} patches judged`);
         return judged;
       }),
     ),

@@ -65,6 +65,12 @@ function passesAsItWas(facts: VerdictFacts, id: string): boolean {
   return narrowed && !support && !files.has(fileOfId(id));
 }
 
+/** The test lives in a source that the patch changes: whether the test was changed with it cannot be told by running it. */
+function sharesItsFile(facts: VerdictFacts, id: string): boolean {
+  const file = fileOfId(id);
+  return !isTestPath(file) && facts.changes.some((change) => change.path === file);
+}
+
 /** Tests of the base commit, unchanged in effect: with the original files they pass over the patched sources too. */
 function byExistingTests(facts: VerdictFacts, comparison: Comparison): readonly FailToPass[] {
   const base = caseMap(facts.baseline);
@@ -76,7 +82,7 @@ function byExistingTests(facts: VerdictFacts, comparison: Comparison): readonly 
       (patchedAgain === null || patchedAgain.get(id)?.outcome === "pass") &&
       passesAsItWas(facts, id);
     const message = base.get(id)?.message ?? "";
-    if (!confirmed || NOT_LOADED.test(message)) return [];
+    if (!confirmed || NOT_LOADED.test(message) || sharesItsFile(facts, id)) return [];
     return [{ test: id, source: "existing" as const, failedWith: firstLines(message) }];
   });
 }

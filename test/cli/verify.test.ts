@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { barLine, createProgressBar } from "#src/cli/progress-bar.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 import { testPart } from "#test/support/tier.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
+const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const REPOSITORY = join(ROOT, "fixtures/repos/node-test");
 
 function git(directory: string, ...args: readonly string[]): string {
@@ -23,7 +24,7 @@ function git(directory: string, ...args: readonly string[]): string {
 function run(args: readonly string[], dataDir: string) {
   return spawnSync(process.execPath, [join(ROOT, "src/cli/main.ts"), "verify", ...args], {
     encoding: "utf8",
-    env: { PATH: process.env.PATH ?? "", HOME: dataDir, DATA_DIR: dataDir },
+    env: { PATH: `${dirname(process.execPath)}:${SYSTEM_PATH}`, HOME: dataDir, DATA_DIR: dataDir },
   });
 }
 

@@ -343,6 +343,48 @@ for (const [name, { path, text }, from, to, kind] of CHANGES)
     else assert.ok(found.includes(kind as (typeof found)[number]), JSON.stringify(findings, null, 1));
   });
 
+const INLINE = `/// Adds.
+/// \`\`\`
+/// assert_eq!(shop::add(1, 2), 3);
+/// \`\`\`
+pub fn add(a: i32, b: i32) -> i32 {
+    a - b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn adds() {
+        assert_eq!(add(1, 2), 3);
+    }
+}
+`;
+
+test("G01: tests that live in a source file are compared as well: Rust modules, documentation, docstrings, in-source tests", async () => {
+  const kinds = async (path: string, before: string, after: string) =>
+    (await report({ [path]: [before, after] })).map((finding) => finding.kind);
+  const fixed = INLINE.replace("a - b", "a + b");
+  assert.deepEqual(await kinds("src/lib.rs", INLINE, fixed), []);
+  const more = fixed.replace(
+    "    #[test]",
+    "    #[test]\n    fn more() {\n        assert_eq!(add(2, 2), 4);\n    }\n    #[test]",
+  );
+  assert.deepEqual(await kinds("src/lib.rs", INLINE, more), []);
+  const copied = INLINE.replace("assert_eq!(add(1, 2), 3);\n    }", "assert_eq!(add(1, 2), -1);\n    }");
+  assert.deepEqual(await kinds("src/lib.rs", INLINE, copied), ["expectation_changed"]);
+  const documented = INLINE.replace("shop::add(1, 2), 3", "shop::add(1, 2), -1");
+  assert.deepEqual(await kinds("src/lib.rs", INLINE, documented), ["expectation_changed"]);
+  const gone = INLINE.replace(/#\[cfg[\s\S]*/, "");
+  assert.ok((await kinds("src/lib.rs", INLINE, gone)).includes("test_deleted"));
+  const python = 'def add(a, b):\n    """\n    >>> add(1, 2)\n    3\n    """\n    return a - b\n';
+  assert.deepEqual(await kinds("shop/a.py", python, python.replace("a - b", "a + b")), []);
+  assert.notDeepEqual(await kinds("shop/a.py", python, python.replace("    3", "    -1")), []);
+  const script =
+    "export const add = (a, b) => a - b;\nif (import.meta.vitest) {\n  it('adds', () => {\n    expect(add(1, 2)).toBe(3);\n  });\n}\n";
+  assert.notDeepEqual(await kinds("src/a.js", script, script.replace("toBe(3)", "toBe(-1)")), []);
+});
+
 test("a test file nested beyond reason, or no longer text of its language, is compared by its lines", async () => {
   const deep = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
   const findings = await report({ [NODE.path]: [NODE.text, `${NODE.text}\nconst deep = ${deep};\n`] });

@@ -4,6 +4,8 @@ import type { TamperFinding } from "#src/run/verdict.ts";
 import type { ChangedFile } from "#src/workspace/workspace.ts";
 import { isSnapshot, isTestCode, isTestPath } from "../test-files.ts";
 import { type Changed, configFindings } from "./config.ts";
+import { inlineTests } from "./inline.ts";
+import { comparedLines } from "./lines.ts";
 import { sourceFindings, specialCases } from "./source.ts";
 import { addedTestFile, changedTestFile } from "./tests.ts";
 
@@ -55,6 +57,13 @@ async function testFile(file: Changed): Promise<readonly TamperFinding[]> {
   return [{ kind: "existing_test_changed", path, detail: "a file that tests use was changed" }];
 }
 
+/** Changes to the tests that a source file holds; those that it gains are no finding. */
+function inlineFindings({ path, before, after }: Changed): readonly TamperFinding[] {
+  const old = inlineTests(path, before);
+  if (old === "") return [];
+  return comparedLines(path, old, inlineTests(path, after));
+}
+
 /** Never rejects when it runs in a thread of its own (`offload.ts`). */
 export type Tamper = (
   files: readonly Changed[],
@@ -70,6 +79,7 @@ export async function tamperReport(
   for (const file of files) {
     findings.push(...configFindings(file));
     if (isTestPath(file.path)) findings.push(...(await testFile(file)));
+    else findings.push(...inlineFindings(file));
     findings.push(...sourceFindings(file));
   }
   const tests = files.filter((file) => isTestPath(file.path));

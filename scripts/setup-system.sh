@@ -1,13 +1,16 @@
 #!/bin/sh
 # Makes sure that the system programs agent-fix uses are installed; silent and quick when they are.
 # As root with apt it installs what is missing, else it says what to install and fails.
-# With the word "full" it also takes what only the full tier of the tests needs: podman, and a small image made here.
+# With the word "full" it also takes what only the full tier of the tests needs: podman, a small image made here, and other languages.
 set -eu
 
 # program:package, as Debian and Ubuntu name them
 NEEDED="bwrap:bubblewrap git:git rg:ripgrep socat:socat setpriv:util-linux prlimit:util-linux"
 # what only the full tier of the tests needs
 FULL="podman:podman runc:runc debootstrap:debootstrap"
+# the test runners of other ecosystems, whose reports are read from real runs
+FULL="$FULL make:make gcc:gcc cmake:cmake meson:meson cargo:cargo go:golang-go javac:default-jdk-headless prove:perl"
+FULL="$FULL bats:bats rspec:ruby-rspec rake:rake phpunit:phpunit mix:elixir"
 set_wanted=${1:-needed}
 [ "$set_wanted" = full ] && NEEDED="$NEEDED $FULL"
 

@@ -1,11 +1,12 @@
 /**
- * `npm run bench:verdict [-- --only NAME] [--kind KIND] [--sample N] [--seed N] [--show]`: patches of which the truth is known,
+ * `npm run bench:verdict [-- --only NAME] [--kind KIND] [--sample N] [--seed N] [--show] [--overhead]`: patches of which the truth is known,
  * each given to the real verification; prints verdict against truth. Exit code 1 when a verdict is wrong.
  */
 
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { atMost } from "#src/verify/verification-runs.ts";
+import { overheadRatio } from "./verdict-overhead.ts";
 import { type Case, type Ecosystem, ecosystemNames, readEcosystem } from "./verdict-cases.ts";
 import { type Bench, openBench } from "./verdict-run.ts";
 import { findRunners, missingFor } from "./verdict-runners.ts";
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     bug: { type: "string", multiple: true, default: [] },
     sample: { type: "string" },
     seed: { type: "string" },
+    overhead: { type: "boolean", default: false },
     show: { type: "boolean", default: false },
     parallel: { type: "string" },
   },
@@ -89,6 +91,11 @@ async function judge(
 }
 
 async function main(): Promise<void> {
+  if (values.overhead) {
+    const ratio = await overheadRatio(Math.min(3, availableParallelism()));
+    console.log(`from patch to verdict: ${ratio.toFixed(2)} × one run of a 10 s suite (target: 2.6)`);
+    return;
+  }
   const names = values.only.length > 0 ? values.only : ecosystemNames();
   const runners = await findRunners();
   const seed = Number(values.seed ?? Math.floor(Date.now() / 1000) % 100_000);

@@ -134,7 +134,7 @@ export async function startPackageRegistry(directory: string): Promise<PackageRe
     "index.js": "module.exports = 42;\n",
     // What a hostile install script would look at first (FAULTS H11).
     "install.js":
-      'const fs = require("node:fs"), os = require("node:os");\nconst home = fs.readdirSync(os.homedir());\nfs.writeFileSync(`${process.env.INIT_CWD ?? "/workspace"}/seen.json`, JSON.stringify({ home, env: process.env }));\n',
+      'const fs = require("node:fs"), os = require("node:os");\nconst home = fs.readdirSync(os.homedir());\nfs.writeFileSync((process.env.INIT_CWD || "/workspace") + "/seen.json", JSON.stringify({ home, env: process.env }));\n',
   });
   const crate = tgz(directory, "crate", `tinydep-${VERSION}`, {
     "Cargo.toml": `[package]\nname = "tinydep"\nversion = "${VERSION}"\nedition = "2021"\n`,

@@ -7,7 +7,7 @@ import type { Changed } from "./config.ts";
 import type { Tamper } from "./report.ts";
 
 /** A patch that takes longer is hostile, or a table of data. */
-const PATCH_MS = 30_000;
+const PATCH_MS = 120_000;
 const IDLE_MS = 20_000;
 const MEMORY_MB = 512;
 

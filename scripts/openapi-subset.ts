@@ -57,6 +57,8 @@ const OPERATIONS: readonly string[] = [
   "POST /repos/{owner}/{repo}/pulls",
   "GET /repos/{owner}/{repo}/pulls/{pull_number}",
   "PATCH /repos/{owner}/{repo}/pulls/{pull_number}",
+  "GET /repos/{owner}/{repo}/pulls/{pull_number}/comments",
+  "POST /repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies",
 ];
 
 /** Where the description is plainly wrong, with what is put in its place. */

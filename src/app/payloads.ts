@@ -65,7 +65,21 @@ export const PULL_REQUEST_EVENT = z.object({
   sender: account,
 });
 
+export const REVIEW_EVENT = z.object({
+  review: z.object({
+    id: z.number().int(),
+    state: z.string(),
+    body: z.string().nullish(),
+    user: account.nullish(),
+  }),
+  pull_request: z.object({ number: z.number().int() }),
+  repository,
+  installation: installation.nullish(),
+  sender: account,
+});
+
 export type LabelEvent = z.output<typeof LABEL_EVENT>;
 export type IssueEvent = z.output<typeof ISSUE_EVENT>;
 export type CommentEvent = z.output<typeof COMMENT_EVENT>;
 export type PullRequestEvent = z.output<typeof PULL_REQUEST_EVENT>;
+export type ReviewEvent = z.output<typeof REVIEW_EVENT>;

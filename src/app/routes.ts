@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { canonicalJson, type Json, sha256 } from "#src/base/canonical-json.ts";
 import { parseCommand } from "#src/gate/commands.ts";
 import { LABEL } from "#src/gate/label.ts";
-import type { RepositoryRef, RunEvent, RunRequest } from "#src/run/run.ts";
+import type { CommandFact, RepositoryRef, RunEvent, RunRequest } from "#src/run/run.ts";
 import type { Receipt, StoredRun } from "#src/store/store.ts";
 import { answerWithoutRun } from "./answer.ts";
 import { type Edge, servesOwner } from "./edge.ts";
@@ -18,6 +18,8 @@ import {
   type LabelEvent,
   PULL_REQUEST_EVENT,
   type PullRequestEvent,
+  REVIEW_EVENT,
+  type ReviewEvent,
 } from "./payloads.ts";
 
 /** The part of Probot's context that is used; its octokit, which reaches all repositories, is not. */
@@ -53,6 +55,8 @@ const PULL_REQUEST_ENDED: Route<PullRequestEvent> = {
   read: onPullRequestEnded,
 };
 
+const REVIEWED: Route<ReviewEvent> = { schema: REVIEW_EVENT, bots: "ignored", read: onReview };
+
 /** Registers the webhooks on a Probot application. */
 export function registerRoutes(probot: Probot, edge: Edge): void {
   probot.on("issues.labeled", (delivery) => receive(edge, delivery, LABELED));
@@ -64,6 +68,7 @@ export function registerRoutes(probot: Probot, edge: Edge): void {
   probot.on(["pull_request.closed", "pull_request.reopened"], (delivery) =>
     receive(edge, delivery, PULL_REQUEST_ENDED),
   );
+  probot.on("pull_request_review.submitted", (delivery) => receive(edge, delivery, REVIEWED));
   probot.onError((error) => edge.log.error({ err: error }, "a webhook was refused or could not be handled"));
 }
 
@@ -206,6 +211,27 @@ async function onComment(edge: Edge, event: CommentEvent): Promise<Reading> {
   const received: RunEvent = { type: "command_received", fact };
   const key = `comment-${comment.id}`;
   return { receipt: { kind: "facts", facts: [{ runId: run.runId, key, event: received }] } };
+}
+
+/** A review that asks for changes is a `/revise` with its comments on lines. */
+async function onReview(edge: Edge, event: ReviewEvent): Promise<Reading> {
+  const { review, repository, sender, pull_request: pull } = event;
+  if (review.state.toLowerCase() !== "changes_requested" || review.user?.type === "Bot") return NOTHING;
+  if (!(await servesOwner(edge, repository.owner.login))) return NOTHING;
+  const run = await runBehind(edge, repository.id, pull.number);
+  if (run === null) return NOTHING;
+  const fact: CommandFact = {
+    command: { verb: "revise", text: review.body ?? "" },
+    by: sender.login,
+    commentId: review.id,
+    issue: null,
+    pullRequest: pull.number,
+    review: true,
+  };
+  const received: RunEvent = { type: "command_received", fact };
+  return {
+    receipt: { kind: "facts", facts: [{ runId: run.runId, key: `review-${review.id}`, event: received }] },
+  };
 }
 
 /** Whom words on a pull request are for: the revision of it that is under way, else the newest run that pushed to it. */

@@ -46,6 +46,8 @@ export function terminalConversation(print: (line: string) => void, clock: Clock
     },
     concludePlan: async () => ok(null),
     answer: async () => ok(null),
+    reviewComments: async () => ok([]),
+    answerReviewComment: async () => ok(null),
     closePullRequest: async () => ok({ branch: "kept" }),
     branchHead: async () => ok(null),
     publisher: () => {

@@ -3,7 +3,7 @@
 import type { Result } from "#src/base/result.ts";
 import type { KnownPermission } from "#src/gate/decide.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
-import type { GitHub, GitHubFailure, Reaction } from "#src/github/github.ts";
+import type { GitHub, GitHubFailure, Reaction, ReviewComment } from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import type { FailureCode } from "#src/run/run.ts";
 
@@ -30,7 +30,8 @@ export interface PlanPlace {
 
 export interface Answer {
   readonly commentId: number;
-  readonly reaction: Reaction;
+  /** Null: none. */
+  readonly reaction: Reaction | null;
   readonly body: string | null;
   /** Issue or pull request where the body belongs. */
   readonly on: number;
@@ -65,6 +66,16 @@ export interface Conversation {
   concludePlan(commentId: number | null, body: string): Promise<Result<null, GitHubFailure>>;
   /** Acknowledges a command by a reaction and, when a body is given, one answer under that comment's marker. */
   answer(journal: EffectJournal, answer: Answer): Promise<Result<null, GitHubFailure>>;
+  /** Comments on lines that belong to a review of the pull request. */
+  reviewComments(
+    pullRequest: number,
+    review: number,
+  ): Promise<Result<readonly ReviewComment[], GitHubFailure>>;
+  /** Answers a comment on a line once; a repeated call finds what stands. */
+  answerReviewComment(
+    journal: EffectJournal,
+    answer: { readonly pullRequest: number; readonly commentId: number; readonly body: string },
+  ): Promise<Result<null, GitHubFailure>>;
   /** Closes our pull request, and deletes its branch if the head is still our commit (FAULTS E07): `kept` when it is not. Repeating it is harmless. */
   closePullRequest(pull: {
     readonly number: number;

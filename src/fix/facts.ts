@@ -1,6 +1,12 @@
 /** Decides what others recorded about a run (commands, a label taken off, a closed issue), answers, and says what the driver must do. */
 
-import { type Decision, decideCommand, isExplained, type KnownPermission } from "#src/gate/decide.ts";
+import {
+  type Decision,
+  decideCommand,
+  isExplained,
+  type KnownPermission,
+  mayDecide,
+} from "#src/gate/decide.ts";
 import { HELP, statusSentence } from "#src/gate/status-comment.ts";
 import {
   type CommandFact,
@@ -12,6 +18,7 @@ import {
 } from "#src/run/run.ts";
 import type { StoredEvent } from "#src/store/store.ts";
 import { isPassing, PLAN_EFFECT } from "./conversation.ts";
+import { reviewInstruction } from "./review.ts";
 import type { RunContext } from "./run-context.ts";
 import type { Prepared } from "./steps/prepare.ts";
 import { PROPOSE_STEP } from "./steps/propose.ts";
@@ -117,10 +124,12 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
   const permission = await context.conversation.permission(fact.by);
   // A look-up that was cut off is no answer: whoever visits the run next asks again.
   if (context.signal.aborted) return NOTHING;
+  const review = await reviewOf(context, fact, permission);
+  if (review === "later") return NOTHING;
   const hasEarlierPlan = fact.command.verb === "approve" && (await planShownBefore(context));
   // From here to the append nothing is awaited: a step that begins meanwhile finds the decision in the log.
   const decision = decideCommand({
-    command: fact.command,
+    command: review === null ? fact.command : { verb: "revise", text: review.text },
     by: fact.by,
     commentId: fact.commentId,
     permission,
@@ -139,8 +148,14 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
   if (decision.act === "cancel")
     return { kind: "cancel", event: { type: "cancelled", by: fact.by, why: "command" }, seq, reply };
   if (decision.act === "new_run")
-    return { kind: "new_run", request: followUp(context, fact, decision), seq, fact };
-  const handled: RunEvent = { type: "fact_handled", seq, decision: decision.act, reply };
+    return {
+      kind: "new_run",
+      request: { ...followUp(context, fact, decision), ...(review === null ? {} : { review: review.about }) },
+      seq,
+      fact,
+    };
+  const text = decision.act === "instruct" && review !== null ? { text: decision.text } : {};
+  const handled: RunEvent = { type: "fact_handled", seq, decision: decision.act, reply, ...text };
   if (decision.act === "approve")
     await context.append(handled, {
       type: "approved",
@@ -170,10 +185,36 @@ async function closePullRequest(context: RunContext, seq: number, fact: CommandF
   return NOTHING;
 }
 
+interface ReviewRead {
+  readonly text: string;
+  readonly about: NonNullable<RunRequest["review"]>;
+}
+
+/** What a review asks for, its comments on lines with it; null: the command was no review, or its author decides nothing. */
+async function reviewOf(
+  context: RunContext,
+  fact: CommandFact,
+  permission: KnownPermission,
+): Promise<ReviewRead | "later" | null> {
+  if (fact.review === undefined || fact.pullRequest === undefined || !mayDecide(permission)) return null;
+  const comments = await context.conversation.reviewComments(fact.pullRequest, fact.commentId);
+  if (!comments.ok && (context.signal.aborted || isPassing(comments.error))) return "later";
+  const read = comments.ok ? comments.value : [];
+  return {
+    text: reviewInstruction(fact, read),
+    about: { id: fact.commentId, comments: read.map(({ id }) => id) },
+  };
+}
+
 /** The answer belongs where the command was said. */
 function replyOn(fact: CommandFact, reply: Pick<CommandReply, "reaction" | "text">): CommandReply {
-  const { commentId, pullRequest } = fact;
-  return { commentId, ...reply, ...(pullRequest === undefined ? {} : { on: pullRequest }) };
+  const { commentId, pullRequest, review } = fact;
+  return {
+    commentId,
+    ...reply,
+    ...(review === undefined ? {} : { reaction: null }),
+    ...(pullRequest === undefined ? {} : { on: pullRequest }),
+  };
 }
 
 /** True when another run of the issue has shown a plan, or may have: whoever approves without naming a digest could mean that one (FAULTS H03). */
@@ -194,7 +235,10 @@ interface Decided {
 }
 
 function replyTo(context: RunContext, fact: CommandFact, { decision, permission }: Decided): CommandReply {
-  const silent = decision.act === "refuse" && !isExplained(permission);
+  // Anybody may review; only those who decide here ask for anything by it.
+  const silent =
+    decision.act === "refuse" &&
+    (!isExplained(permission) || (fact.review === true && !mayDecide(permission)));
   return replyOn(fact, {
     reaction: decision.act === "refuse" ? "confused" : "+1",
     text: silent ? null : answerText(context, decision),
@@ -227,7 +271,7 @@ function followUp(
   decision: Extract<Decision, { act: "new_run" }>,
 ): RunRequest {
   const { ports } = context;
-  const { pullRequest: _, ...request } = context.request;
+  const { pullRequest: _, review, ...request } = context.request;
   const pullRequest = revised(context, fact);
   // A revision that is tried again is to do what it was asked for.
   const again = decision.trigger === "retry" && pullRequest !== undefined;
@@ -243,6 +287,7 @@ function followUp(
     },
     budgetUsd: decision.budgetUsd,
     ...(pullRequest === undefined ? {} : { pullRequest }),
+    ...(again && review !== undefined ? { review } : {}),
   };
 }
 

@@ -60,6 +60,12 @@ export function githubConversation(parts: ConversationParts): Conversation {
       const elsewhere = reply.on === place ? {} : { place: reply.on, github: calls("discuss") };
       return answer({ ...poster, ...elsewhere }, journal, reply);
     },
+    reviewComments: async (pullRequest, review) => {
+      const all = await calls("discuss").reviewComments(pullRequest);
+      return all.ok ? ok(all.value.filter((comment) => comment.review === review)) : all;
+    },
+    answerReviewComment: (journal, reply) =>
+      answerReviewComment({ ...poster, github: calls("discuss") }, journal, reply),
     closePullRequest: (pull) => closePullRequest(publisher(), pull),
     labelledAfter: async (instant) => {
       const now = await github.issue(issue);
@@ -242,12 +248,42 @@ async function answer(
   reply: Answer,
 ): Promise<Result<null, GitHubFailure>> {
   // A reaction is set once per user and kind by GitHub itself, so sending it again is harmless.
-  const reacted = await poster.github.reactToComment(reply.commentId, reply.reaction);
+  const reacted =
+    reply.reaction === null ? ok(null) : await poster.github.reactToComment(reply.commentId, reply.reaction);
   const { body } = reply;
   const effect = `answer-${reply.commentId}`;
   if (body === null || journal.done(effect) !== null) return reacted;
   const posted = await post(poster, journal, effect, () => body);
   return posted.ok ? reacted : asNull(posted);
+}
+
+async function answerReviewComment(
+  poster: Poster,
+  journal: EffectJournal,
+  reply: { readonly pullRequest: number; readonly commentId: number; readonly body: string },
+): Promise<Result<null, GitHubFailure>> {
+  const { pullRequest, commentId, body } = reply;
+  const effect = `thread-${commentId}`;
+  if (journal.done(effect) !== null) return ok(null);
+  const marker = parseMarker(body);
+  if (marker === null) throw new Error(`the body of ${effect} has no marker`);
+  if (journal.intended(effect)) {
+    const standing = await poster.github.reviewComments(pullRequest);
+    if (!standing.ok) return standing;
+    const found = standing.value.find((comment) => {
+      const theirs = comment.ours ? parseMarker(comment.body) : null;
+      return theirs !== null && sameMarker(theirs, marker);
+    });
+    if (found !== undefined) {
+      await journal.complete(effect, { id: String(found.id), url: null });
+      return ok(null);
+    }
+  }
+  await journal.intend(effect);
+  const answered = await poster.github.answerReviewComment(pullRequest, commentId, body);
+  if (answered.ok || !isPassing(answered.error))
+    await journal.complete(effect, { id: answered.ok ? "answered" : "refused", url: null });
+  return answered;
 }
 
 /** False when the wait was cut short. */

@@ -45,7 +45,10 @@ async function send(context: RunContext, reply: CommandReply): Promise<boolean> 
     context.trace.emit("warning", { text: `answer to ${commentId}: ${answered.error.message}` });
     if (isPassing(answered.error)) return false;
   }
-  await journal.complete(effectOf(commentId), { id: answered.ok ? reaction : "refused", url: null });
+  await journal.complete(effectOf(commentId), {
+    id: answered.ok ? (reaction ?? "none") : "refused",
+    url: null,
+  });
   return true;
 }
 

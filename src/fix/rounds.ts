@@ -16,17 +16,17 @@ export function roundsAgainst(context: RunContext): number {
 
 /** `/revise` texts accepted while the run works, from the log, so that a restarted round hears them again. */
 export function instructionsSoFar(context: RunContext): readonly string[] {
-  const accepted = new Set(
+  const accepted = new Map(
     context
       .events()
       .flatMap(({ event }) =>
-        event.type === "fact_handled" && event.decision === "instruct" ? [event.seq] : [],
+        event.type === "fact_handled" && event.decision === "instruct" ? [[event.seq, event.text]] : [],
       ),
   );
   return context.events().flatMap(({ seq, event }) => {
     if (event.type !== "command_received" || !accepted.has(seq)) return [];
     const { command } = event.fact;
-    return command.verb === "revise" ? [command.text] : [];
+    return command.verb === "revise" ? [accepted.get(seq) ?? command.text] : [];
   });
 }
 

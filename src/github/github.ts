@@ -44,6 +44,21 @@ export interface IssueComment {
   readonly createdAt: number;
 }
 
+/** A comment on a line of a pull request. */
+export interface ReviewComment {
+  readonly id: number;
+  readonly body: string;
+  readonly login: string;
+  readonly ours: boolean;
+  readonly path: string;
+  /** Null when the line is no longer part of the diff. */
+  readonly line: number | null;
+  /** The review it belongs to. */
+  readonly review: number | null;
+  /** The comment that it answers. */
+  readonly replyTo: number | null;
+}
+
 export type Permission = "admin" | "maintain" | "write" | "triage" | "read" | "none";
 
 export type Reaction = "eyes" | "+1" | "-1" | "rocket" | "confused";
@@ -101,6 +116,9 @@ export interface GitHub {
   }): GitHubResult<PullRequest>;
   /** Closing one that is closed changes nothing. */
   closePullRequest(number: number): GitHubResult<null>;
+  /** Comments on lines of a pull request, oldest first. */
+  reviewComments(pull: number): GitHubResult<readonly ReviewComment[]>;
+  answerReviewComment(pull: number, commentId: number, body: string): GitHubResult<null>;
   addLabels(issue: number, labels: readonly string[]): GitHubResult<null>;
 }
 

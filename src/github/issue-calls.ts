@@ -1,7 +1,7 @@
 /** The calls on issues, comments, reactions, labels and people of one repository. */
 
-import { err, ok } from "#src/base/result.ts";
-import { type CallContext, nothing } from "./calls.ts";
+import { ok } from "#src/base/result.ts";
+import { type CallContext, everyPage, isOurs, nothing, PAGE, pageOf } from "./calls.ts";
 import type { GitHub, GitHubResult, IssueComment } from "./github.ts";
 import { roleOf } from "./permissions.ts";
 
@@ -17,9 +17,6 @@ type IssueCalls = Pick<
   | "permission"
   | "addLabels"
 >;
-
-/** GitHub's largest page. */
-const PAGE = 100;
 
 export function issueCalls(context: CallContext): IssueCalls {
   const { octokit, repo, read, write } = context;
@@ -120,13 +117,11 @@ function reactionCalls(context: CallContext): Pick<GitHub, "reactToIssue" | "rea
   };
 }
 
-/** Follows the Link header, so that GitHub and not a count decides where the list ends. */
 async function allComments(context: CallContext, issue: number): GitHubResult<readonly IssueComment[]> {
   const identity = await context.identity();
   if (!identity.ok) return identity;
-  const found: IssueComment[] = [];
-  for (let page = 1; ; page++) {
-    const answer = await context.read(
+  return everyPage((page) =>
+    context.read(
       (send) =>
         context.octokit.request("GET /repos/{owner}/{repo}/issues/{issue_number}/comments", {
           ...context.repo,
@@ -135,21 +130,13 @@ async function allComments(context: CallContext, issue: number): GitHubResult<re
           page,
           ...send,
         }),
-      (comments, { headers }) => ({
-        comments: comments.map((comment) => toComment(comment, identity.value)),
-        more: comments.length > 0 && /rel="next"/.test(String(headers.link ?? "")),
-      }),
-    );
-    if (!answer.ok) return err(answer.error);
-    found.push(...answer.value.comments);
-    if (!answer.value.more) return ok(oldestFirst(found));
-  }
-}
-
-/** A comment that comes twice, because one was deleted between two pages, counts once. */
-function oldestFirst(comments: readonly IssueComment[]): readonly IssueComment[] {
-  const unique = new Map(comments.map((comment) => [comment.id, comment]));
-  return [...unique.values()].sort((a, b) => a.id - b.id);
+      (comments, answer) =>
+        pageOf(
+          comments.map((comment) => toComment(comment, identity.value)),
+          answer,
+        ),
+    ),
+  );
 }
 
 interface CommentAnswer {
@@ -162,24 +149,16 @@ interface CommentAnswer {
   readonly performed_via_github_app?: { readonly id: number | bigint } | null | undefined;
 }
 
-/**
- * `ours` is true for a comment made with a token of our app. An app's own comments carry its bot as the author; a person
- * who comments through the app by a user token is not us, so the author must be a bot in each case.
- */
 function toComment(
   comment: CommentAnswer,
   app?: { readonly appId: number; readonly botLogin: string },
 ): IssueComment {
-  const login = comment.user?.login ?? "ghost";
-  const byBot = comment.user?.type === "Bot";
-  const via = comment.performed_via_github_app?.id;
   return {
     id: Number(comment.id),
     body: comment.body ?? "",
     url: comment.html_url,
-    login,
-    ours:
-      app !== undefined && byBot && (via === undefined ? login === app.botLogin : Number(via) === app.appId),
+    login: comment.user?.login ?? "ghost",
+    ours: app !== undefined && isOurs(comment, app),
     createdAt: Date.parse(comment.created_at),
   };
 }

@@ -13,6 +13,7 @@ import { issueCalls } from "./issue-calls.ts";
 import { createMint, installationPermissions } from "./mint.ts";
 import { pullCalls } from "./pull-calls.ts";
 import { createSender } from "./requests.ts";
+import { reviewCalls } from "./review-calls.ts";
 import { createTokens } from "./tokens.ts";
 
 export interface GitHubAppOptions {
@@ -58,7 +59,12 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
         identity,
         ...createCaller(send, authorize, signal),
       };
-      return { ...issueCalls(context), ...gitCalls(context), ...pullCalls(context) } satisfies GitHub;
+      return {
+        ...issueCalls(context),
+        ...gitCalls(context),
+        ...pullCalls(context),
+        ...reviewCalls(context),
+      } satisfies GitHub;
     },
     gitToken: async (installationId, repo, renew) => {
       const scope = { installationId, repositoryId: repo.id, purpose: "git" } as const;

@@ -38,6 +38,8 @@ export interface RunRequest {
   readonly budgetUsd: number | null;
   /** A revision of an open pull request of ours: it works on that branch's head, speaks on that pull request and is pushed to it. Left out: the run opens its own. */
   readonly pullRequest?: OpenPullRequest;
+  /** The review that asked for the revision; its comments are answered once with what was done. */
+  readonly review?: { readonly id: number; readonly comments: readonly number[] };
 }
 
 export interface OpenPullRequest {
@@ -93,12 +95,15 @@ export interface CommandFact {
   readonly issue: { readonly title: string; readonly body: string } | null;
   /** The pull request it was said on; left out: the issue. */
   readonly pullRequest?: number;
+  /** It was no comment but a review that asks for changes; `commentId` is the review's id then. */
+  readonly review?: true;
 }
 
 /** What a command is answered with: a reaction and, with a text, one comment. */
 export interface CommandReply {
   readonly commentId: number;
-  readonly reaction: "+1" | "confused";
+  /** Null: what is answered cannot be reacted to. */
+  readonly reaction: "+1" | "confused" | null;
   /** A sentence of the app; null: the reaction says enough. */
   readonly text: string | null;
   /** The pull request where the text belongs; left out: where the run speaks. */
@@ -137,6 +142,8 @@ export type RunEvent =
       readonly seq: number;
       readonly decision: string;
       readonly reply?: CommandReply;
+      /** The instruction as the agent gets it, where it is more than the command's own text. */
+      readonly text?: string;
     }
   /** Progress of the step graph. */
   | { readonly type: "step"; readonly record: StepRecord }

@@ -4,6 +4,7 @@ import type { DriveEnd } from "#src/dag/dag.ts";
 import { type DriveOptions, drive } from "#src/dag/drive.ts";
 import { type Consequence, openFacts } from "#src/fix/facts.ts";
 import { cleanUp, concludePlan, reportFailure } from "#src/fix/finish.ts";
+import { answerThreads } from "#src/fix/review.ts";
 import type { RunContext } from "#src/fix/run-context.ts";
 import { keepStatus, type StatusKeeper } from "#src/fix/status.ts";
 import { isDelivering, PUBLISH_STEP, stepsFor } from "#src/fix/steps.ts";
@@ -69,7 +70,12 @@ async function windUp(context: RunContext, status: StatusKeeper): Promise<boolea
   const effect = `wound-up-${run.state === "published" ? run.outcome : run.state}${time}`;
   if (context.journal.done(effect) !== null) return true;
   await cleanUp(context);
-  const told = [await reportFailure(context), await concludePlan(context), await status.show()];
+  const told = [
+    await reportFailure(context),
+    await concludePlan(context),
+    await answerThreads(context),
+    await status.show(),
+  ];
   if (told.includes(false)) return false;
   context.trace.emit("run_ended", { state: run.state, message: run.state === "failed" ? run.message : null });
   await context.journal.complete(effect, { id: context.runId, url: null });
@@ -210,7 +216,7 @@ async function startOver(
     reply: {
       commentId: fact.commentId,
       ...(fact.pullRequest === undefined ? {} : { on: fact.pullRequest }),
-      reaction: ours ? "+1" : "confused",
+      reaction: fact.review === true ? null : ours ? "+1" : "confused",
       text: ours ? null : `Run \`${nextId}\` is at work on this issue. Say \`/cancel\` first.`,
     },
   };

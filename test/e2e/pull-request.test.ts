@@ -33,7 +33,13 @@ async function opened(world: Outside) {
 /** Asks for a revision on the pull request and waits for the run's plan. */
 async function revise(world: Outside, { issue, number }: Awaited<ReturnType<typeof opened>>, text: string) {
   const before = world.run(issue)?.runId;
-  const asked = world.github.comment(REPO, number, MAINTAINER, `/revise ${text}`);
+  const asked = text.startsWith("review")
+    ? world.github.review(REPO, number, MAINTAINER, {
+        state: "changes_requested",
+        body: "Please:",
+        comments: [{ path: "add.js", line: 1, body: text }],
+      }).id
+    : world.github.comment(REPO, number, MAINTAINER, `/revise ${text}`);
   const row = await world.until("the revision's plan", () => {
     const run = world.run(issue);
     return run !== null && run.runId !== before && ["awaiting_approval", "failed"].includes(run.state) && run;
@@ -108,11 +114,16 @@ story(1)("E07, H03: what somebody else pushed meanwhile is never pushed over", (
     await world.untilComment(number, "answer", { text: /Somebody has pushed to/ });
     assert.equal(world.events(row.runId).filter(({ type }) => type === "publish_started").length, 0);
     // Asked again, it builds on what stands there now.
-    const again = await revise(world, pull, "note: again");
+    const again = await revise(world, pull, "review note: again");
     github.comment(REPO, number, MAINTAINER, again.approve);
     await world.untilState(issue, "published");
     const head = (await github.git(REPO).refSha(`refs/heads/${branch}`)) ?? "";
     assert.deepEqual((await github.git(REPO).readCommit(head))?.parents, [theirs]);
+    // The line that the review commented is answered once, and a stranger's review asks for nothing.
+    github.review(REPO, number, REPORTER, { state: "changes_requested", body: "note: evil" });
+    const answers = () => github.reviewComments(REPO, number).filter(({ replyTo }) => replyTo !== null);
+    await world.until("the answer on the line", () => answers().length > 0);
+    assert.match(answers()[0]?.body ?? "", new RegExp(`Taken up in ${head}: Note again`));
     // The head is ours again, but /cancel by somebody without rights does nothing.
     github.comment(REPO, number, REPORTER, "/cancel");
     github.comment(REPO, number, MAINTAINER, "/cancel");
@@ -121,6 +132,8 @@ story(1)("E07, H03: what somebody else pushed meanwhile is never pushed over", (
       world.events(world.run(issue)?.runId ?? "").some((event) => event.type === "outcome"),
     );
     assert.equal(await github.git(REPO).refSha(`refs/heads/${branch}`), null);
+    assert.equal(answers().length, 1);
+    assert.equal(world.runs().length, 3, "opened, failed, revised");
   }),
 );
 

@@ -9,7 +9,7 @@ import type { Conversation } from "#src/fix/conversation.ts";
 import type { FixPorts, OperatorSettings } from "#src/fix/ports.ts";
 import { openRun, type RunContext } from "#src/fix/run-context.ts";
 import type { KnownPermission } from "#src/gate/decide.ts";
-import type { GitHubFailure } from "#src/github/github.ts";
+import type { GitHubFailure, ReviewComment } from "#src/github/github.ts";
 import type { Run, RunEvent, RunRequest } from "#src/run/run.ts";
 import { reduce } from "#src/run/transition.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
@@ -29,6 +29,7 @@ export interface Talk {
   failure: GitHubFailure | null;
   /** When set, writes of the status wait for it. */
   gate: Promise<void> | null;
+  reviewComments: readonly ReviewComment[];
 }
 
 export interface FixRig {
@@ -70,6 +71,7 @@ export async function fixRig(request: RunRequest = sampleRequest()): Promise<Fix
     labelledAgain: false,
     failure: null,
     gate: null,
+    reviewComments: [],
   };
   const traces = join(dir.path, "traces");
   const ports = withoutTheRest({
@@ -147,6 +149,8 @@ function recorded(talk: Talk): Conversation {
     concludePlan: (id) => write(`conclude ${id}`, null),
     answer: (_journal, { commentId, reaction, body }) =>
       write(`answer ${commentId} ${reaction} ${body}`, null),
+    reviewComments: async () => ok(talk.reviewComments),
+    answerReviewComment: (_journal, { commentId }) => write(`thread ${commentId}`, null),
     closePullRequest: ({ number }) => write(`close ${number}`, { branch: "deleted" as const }),
     branchHead: async () => ok(null),
     publisher: () => {

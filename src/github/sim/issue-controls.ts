@@ -14,7 +14,16 @@ import {
   setLocked,
 } from "./issue-actions.ts";
 import { mergePull } from "./pull-actions.ts";
-import { addAccount, type Comment, findRepository, type Issue, type Repository } from "./state.ts";
+import { type ReviewContent, submitReview } from "./review-actions.ts";
+import {
+  addAccount,
+  type Comment,
+  findRepository,
+  type Issue,
+  type Pull,
+  type Repository,
+  type ReviewComment,
+} from "./state.ts";
 
 /** A comment as a person sees it. */
 export interface CommentView {
@@ -72,6 +81,15 @@ export interface IssueControls {
   deleteComment(repo: string, comment: number, by: string): void;
   /** Returns the merge commit; rejects when it conflicts or is not open. */
   mergePullRequest(repo: string, number: number, by: string): Promise<string>;
+  /** Submits a review of a pull request; returns its id and those of its comments. */
+  review(
+    repo: string,
+    number: number,
+    by: string,
+    content: ReviewContent,
+  ): { readonly id: number; readonly comments: readonly number[] };
+  /** Comments on lines, answers among them, oldest first. */
+  reviewComments(repo: string, number: number): readonly ReviewComment[];
   issue(repo: string, number: number): IssueView;
   /** Oldest first. */
   comments(repo: string, issue: number): readonly CommentView[];
@@ -121,11 +139,22 @@ export function createIssueControls(hub: Hub): IssueControls {
       editComment(hub, commentOf(repo, comment), person(hub, by), body),
     deleteComment: (repo, comment, by) => deleteComment(hub, commentOf(repo, comment), person(hub, by)),
     mergePullRequest: (repo, number, by) => mergePull(hub, issueOf(repo, number), person(hub, by)),
+    review: (repo, number, by, content) => {
+      const of = pullOf(issueOf(repo, number));
+      const { review, comments } = submitReview(hub, of, person(hub, by), content);
+      return { id: review.id, comments: comments.map(({ id }) => id) };
+    },
+    reviewComments: (repo, number) => [...pullOf(issueOf(repo, number)).pull.reviewComments],
     issue: (repo, number) => issueView(issueOf(repo, number)),
     comments: (repo, issue) => [...issueOf(repo, issue).comments.values()].map(commentView),
     pullRequests: (repo) =>
       [...repositoryNamed(hub, repo).issues.values()].filter((issue) => issue.pull !== null).map(issueView),
   };
+}
+
+function pullOf(issue: Issue): { readonly issue: Issue; readonly pull: Pull } {
+  if (issue.pull === null) throw new Error(`#${issue.number} is no pull request`);
+  return { issue, pull: issue.pull };
 }
 
 function commentView(comment: Comment): CommentView {

@@ -45,7 +45,12 @@ export const DEFAULT_PERMISSIONS: Readonly<Record<string, string>> = {
   issues: "write",
   pull_requests: "write",
 };
-export const DEFAULT_EVENTS: readonly string[] = ["issues", "issue_comment", "pull_request"];
+export const DEFAULT_EVENTS: readonly string[] = [
+  "issues",
+  "issue_comment",
+  "pull_request",
+  "pull_request_review",
+];
 
 export function registerApp(hub: Hub, settings: AppSettings): App {
   const { state } = hub;

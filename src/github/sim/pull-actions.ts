@@ -23,7 +23,7 @@ export async function openPull(
 ): Promise<Issue> {
   const facts = await factsOf(hub, repository, content.baseSha, content.headSha);
   const { title, body, ...ends } = content;
-  const pull: Pull = { id: takeId(hub.state), ...ends, merge: null, facts };
+  const pull: Pull = { id: takeId(hub.state), ...ends, merge: null, facts, reviewComments: [] };
   const issue = newIssue(hub, repository, actor, { title, body, pull });
   announceIssue(hub, issue, actor, { action: "opened" });
   return issue;

@@ -108,6 +108,31 @@ export interface Pull {
   draft: boolean;
   merge: { readonly at: number; readonly by: Account; readonly sha: string } | null;
   facts: PullFacts;
+  /** Oldest first. */
+  readonly reviewComments: ReviewComment[];
+}
+
+/** A comment on a line of a pull request, as part of a review or as an answer to one. */
+export interface ReviewComment {
+  readonly id: number;
+  readonly reviewId: number | null;
+  readonly replyTo: number | null;
+  readonly author: Account;
+  readonly path: string;
+  readonly line: number;
+  readonly body: string;
+  /** Head of the pull request at that time. */
+  readonly commitSha: string;
+  readonly createdAt: number;
+}
+
+export interface Review {
+  readonly id: number;
+  readonly author: Account;
+  readonly state: "approved" | "changes_requested" | "commented";
+  readonly body: string | null;
+  readonly commitSha: string;
+  readonly createdAt: number;
 }
 
 /** An issue, or a pull request when `pull` is set: both share one numbering, as on GitHub. */

@@ -6,9 +6,11 @@ import { editIssue, setIssueState } from "../issue-actions.ts";
 import { textOf } from "../json.ts";
 import { openPull } from "../pull-actions.ts";
 import { fullPullShape, pullShape } from "../pull-shapes.ts";
+import { answerReviewComment } from "../review-actions.ts";
+import { reviewCommentShape } from "../review-shapes.ts";
 import { param, type RepositoryCall, type Route, repositoryRoute } from "../router.ts";
 import type { Issue, Pull } from "../state.ts";
-import { refuseLong } from "./issue-access.ts";
+import { bodyText, refuseLong } from "./issue-access.ts";
 
 const READ = [["pull_requests", "read"]] as const;
 const WRITE = [["pull_requests", "write"]] as const;
@@ -38,6 +40,22 @@ export const pullRoutes: readonly Route[] = [
       });
     if (state === "open" || state === "closed") setIssueState(call.hub, issue, call.actor, state);
     return ok(fullPullShape(call.hub.urls, issue, pull));
+  }),
+  repositoryRoute("GET", `${PULLS}/{pull_number}/comments`, READ, (call) => {
+    const { issue, pull } = pullOf(call);
+    return paged(
+      call.query,
+      call.url,
+      pull.reviewComments.map((comment) => reviewCommentShape(call.hub.urls, issue, comment)),
+    );
+  }),
+  repositoryRoute("POST", `${PULLS}/{pull_number}/comments/{comment_id}/replies`, WRITE, (call) => {
+    const { issue, pull } = pullOf(call);
+    const to = pull.reviewComments.find(({ id }) => id === Number(param(call, "comment_id")));
+    if (to === undefined) throw notFound();
+    const answer = { to, body: bodyText(call, "PullRequestReviewComment") };
+    const made = answerReviewComment(call.hub, pull, call.actor, answer);
+    return created(reviewCommentShape(call.hub.urls, issue, made));
   }),
 ];
 

@@ -72,7 +72,7 @@ export async function checkout(
       refillLater(options, repositoryId, sha);
       return ok(directory);
     }
-    if (copied.error.code === "cancelled" || copied.error.code === "not_found") return copied;
+    if (copied.error.code === "cancelled") return copied;
     options.log.info({ why: copied.error.message }, "the checkout is written from the mirror itself");
     return await checkoutPlainly(options, request, directory);
   } catch (error) {
@@ -97,7 +97,7 @@ function refillLater(
     );
 }
 
-/** Without a kept checkout: for a disk that has no room for one, and to find out what a damaged mirror lacks. */
+/** Without a kept checkout: for a disk that has no room for one, a mirror that was evicted since the run has its own repository, and to find out what a damaged one lacks. */
 async function checkoutPlainly(
   { git, places, pristine }: CheckoutOptions,
   { runId, repositoryId, sha, signal }: CheckoutRequest,

@@ -148,3 +148,14 @@ test("a branch pushed by force leaves nothing of the old commit in the files", a
   const directory = await checkoutFor(world, "run2", await world.fetch());
   assert.deepEqual(readdirSync(directory).sort(), [".git", "fresh.txt"]);
 });
+
+test("a run that has its own repository goes on without the mirror", async () => {
+  await using world = await createWorld();
+  commit(world.bare, FIRST);
+  const sha = await world.fetch();
+  const first = await checkoutFor(world, "run1", sha);
+  for (const name of [`${REPOSITORY_ID}.git`, `${REPOSITORY_ID}.ready`])
+    rmSync(join(world.dataDir, "mirrors", name), { recursive: true, force: true, maxRetries: 3 });
+  const again = value(await world.workspaces.checkout("run1", REPOSITORY_ID, sha, "again", never));
+  assert.deepEqual(pictureOf(again), pictureOf(first));
+});

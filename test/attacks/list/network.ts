@@ -64,7 +64,7 @@ for family, address in ((socket.AF_INET, "169.254.169.254"), (socket.AF_INET, "1
   {
     name: "reach the internet, by address and by name",
     holds: "nothing answers, and no name is resolved",
-    script: `getent hosts example.org && echo "BREACH name"; [ -s /etc/resolv.conf ] && grep -q '^nameserver' /etc/resolv.conf && echo "BREACH resolver"
+    script: `getent hosts example.org && echo "BREACH name"
 ${python(`
 for address, port in (("1.1.1.1", 53), ("8.8.8.8", 443), ("192.0.2.1", 80), ("10.0.0.1", 22), ("172.17.0.1", 2375)):
     def connect():

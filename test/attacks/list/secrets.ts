@@ -86,7 +86,7 @@ for home in /home/*; do [ "$home" = "$HOME" ] || [ ! -d "$home" ] || echo "BREAC
   {
     name: "read the machine's own secrets",
     holds: "none of the files is there",
-    script: `for path in /etc/shadow /etc/gshadow /etc/sudoers /etc/ssh/ssh_host_rsa_key /etc/ssl/private /etc/machine-id /var/lib/dbus/machine-id /etc/krb5.keytab /boot /var/log /var/lib/docker /sys/class/dmi/id/product_uuid; do
+    script: `for path in /etc/shadow /etc/gshadow /etc/sudoers /etc/ssh/ssh_host_rsa_key /etc/ssl/private /etc/machine-id /var/lib/dbus/machine-id /etc/krb5.keytab /boot /var/lib/docker /sys/class/dmi/id/product_uuid; do
   [ -r $path ] && [ "$(head -c 1 $path 2>/dev/null || ls $path)" != "" ] && echo "BREACH $path"
 done`,
   },

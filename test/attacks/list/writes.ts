@@ -52,10 +52,10 @@ for pid in ("self", 1, os.getppid()):
     name: "change the kernel's settings",
     holds: "none can be written",
     script: `for file in kernel/core_pattern kernel/modprobe kernel/hotplug kernel/sysrq kernel/randomize_va_space vm/overcommit_memory vm/drop_caches net/ipv4/ip_forward fs/suid_dumpable user/max_user_namespaces kernel/ns_last_pid; do
-  [ -e /proc/sys/$file ] && { : >> /proc/sys/$file; } 2>/dev/null && echo "BREACH $file"
+  [ -f /proc/sys/$file ] && { : >> /proc/sys/$file; } 2>/dev/null && echo "BREACH $file"
 done
-{ echo b > /proc/sysrq-trigger; } 2>/dev/null && echo "BREACH sysrq"
-{ echo 1 > /proc/1/oom_score_adj; } 2>/dev/null; { : >> /proc/timer_list; } 2>/dev/null && echo "BREACH timer_list"; true`,
+[ -f /proc/sysrq-trigger ] && { echo b > /proc/sysrq-trigger; } 2>/dev/null && echo "BREACH sysrq"
+{ echo 1 > /proc/1/oom_score_adj; } 2>/dev/null; [ ! -c /proc/timer_list ] && { : >> /proc/timer_list; } 2>/dev/null && echo "BREACH timer_list"; true`,
   },
   {
     name: "have a crash dump handled by the host",

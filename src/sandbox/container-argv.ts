@@ -58,7 +58,8 @@ export function runArgv(plan: ContainerPlan, name: string): string[] {
   const { limits } = plan;
   const files = Math.min(limits.openFiles, plan.openFilesCeiling);
   return [
-    ...["run", "--detach", "--pull=never", "--name", name],
+    // Removed by the engine when its first process ends: after a crash of the app no later start is needed for that.
+    ...["run", "--detach", "--rm", "--pull=never", "--name", name],
     ...Object.entries(plan.labels).flatMap(([key, value]) => ["--label", `${key}=${value}`]),
     ...["--network", "none", "--hostname", INSIDE.hostname],
     ...["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],

@@ -17,6 +17,7 @@ import { openContainerSession } from "#src/sandbox/container-open.ts";
 import { callEngine, findEngine, processesCeiling } from "#src/sandbox/engine.ts";
 import { FORWARDER_VARIABLE } from "#src/sandbox/forwarder.ts";
 import { findPrograms } from "#src/sandbox/host.ts";
+import { isGone } from "#src/sandbox/lane.ts";
 import { openFilesCeiling } from "#src/sandbox/limits.ts";
 import { DEFAULT_UID } from "#src/sandbox/policy.ts";
 import {
@@ -167,7 +168,7 @@ async function sweep(context: ContainerContext): Promise<void> {
   ]);
   const left = listed.stdout.split("\n").filter((name) => name !== "" && !name.startsWith(`${mark}.`));
   const removed = left.length === 0 ? listed : await callEngine(engine, removeArgv(engine.name, left));
-  if (removed.code !== 0)
+  if (removed.code !== 0 && !isGone(removed.stderr))
     log.warn({ problem: removed.stderr }, "containers of an earlier process could not be removed");
   const own = await withEnvironment(`${FORWARDER_VARIABLE}=${mark}.`);
   for (const pid of await withEnvironment(`${FORWARDER_VARIABLE}=agent-fix-${identity}.`)) {

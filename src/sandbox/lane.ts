@@ -84,6 +84,12 @@ async function cgroupOf(pid: number, id: string): Promise<string | null> {
 
 /** The first process; anything above it belongs to a command. */
 const OWN_TASKS = 1;
+
+/** The engine's words when it removed a container by itself, or is about to. */
+export function isGone(said: string): boolean {
+  return /no such container|no container with|already in progress/i.test(said);
+}
+
 const SETTLE_TRIES = 12;
 const SETTLE_MS = 5;
 const DEATH_MS = 5_000;
@@ -121,7 +127,7 @@ function laneOver(parts: LaneParts, pid: number | null, groups: ContainerGroups)
     remove: () => {
       removing ??= kill().then(async () => {
         const said = await callEngine(engine, removeArgv(engine.name, [name]));
-        return said.code === 0 ? null : said.stderr;
+        return said.code === 0 || isGone(said.stderr) ? null : said.stderr;
       });
       return removing;
     },

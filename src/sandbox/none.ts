@@ -164,7 +164,11 @@ async function openSession(
       })();
       return closing;
     },
-    enforcement: { ...limiter.enforcement, processes: "not bounded", isolation: "none" },
+    enforcement: {
+      ...limiter.enforcement,
+      cpuTime: spec.limits.cpuSeconds === undefined ? "wall clock" : "rlimit per process",
+      ...{ processes: "not bounded", isolation: "none" },
+    },
   };
 }
 

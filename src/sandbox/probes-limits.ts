@@ -77,7 +77,7 @@ export const LIMIT_PROBES: readonly Probe[] = [
   },
   {
     name: "processor time",
-    kind: "any",
+    kind: "isolation",
     limits: { cpuSeconds: 1 },
     script: "(while :; do :; done) & while :; do :; done",
     timeoutMs: 60_000,

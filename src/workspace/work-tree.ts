@@ -113,7 +113,7 @@ export async function bringForward(tree: WorkTree, from: string): Promise<Result
   if (changes.length > MOST_CHANGES || !changes.every(isSimple)) return anew("too much differs");
   const gone = changes.filter((change) => change.status === "D").map((change) => change.path);
   for (const path of gone) await removeWithParents(directory, path);
-  const read = await git.stream({ ...scope, args: ["read-tree", "-m", sha] });
+  const read = await git.stream({ ...scope, args: ["read-tree", "--reset", sha] });
   if (!read.ok) return read;
   const there = changes.filter((change) => change.status !== "D").map((change) => change.path);
   const written = await git.stream({

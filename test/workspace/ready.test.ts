@@ -84,6 +84,8 @@ for (const [name, files] of sample(Object.entries(STEPS), 1)) {
     const sha = await world.fetch();
     const moved = await checkoutFor(world, "run2", sha);
     assert.deepEqual(pictureOf(first), kept, "the first run's copy is its own");
+    const made = readFileSync(join(readyOf(world), "template", "made.json"), "utf8");
+    assert.equal((JSON.parse(made) as { readonly steps: number }).steps, name.includes("submodule") ? 0 : 1);
     rmSync(readyOf(world), { recursive: true });
     const anew = await checkoutFor(world, "run3", sha);
     assert.deepEqual(pictureOf(moved), pictureOf(anew));

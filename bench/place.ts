@@ -9,7 +9,7 @@ import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import type { Tool } from "#src/harness/tool.ts";
 import { chooseSandbox, type SandboxKind } from "#src/sandbox/choose.ts";
-import { engineEnvironment } from "#src/sandbox/engine.ts";
+import { engineEnvironment } from "#src/sandbox/container/engine.ts";
 import type { SandboxOwner, Session } from "#src/sandbox/sandbox.ts";
 import { createTools } from "#src/tools/tools.ts";
 

@@ -8,7 +8,7 @@ import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import { err, ok } from "#src/base/result.ts";
 import type { Verdict } from "#src/run/verdict.ts";
-import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
+import { createBubblewrap } from "#src/sandbox/bubblewrap/bubblewrap.ts";
 import type { Mount, Sandbox } from "#src/sandbox/sandbox.ts";
 import { createVerifyPatch } from "#src/verify/procedure.ts";
 import { recognise } from "#src/verify/runners.ts";

@@ -6,8 +6,8 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { atMost } from "#src/verify/verification-runs.ts";
-import { overheadRatio } from "./verdict-overhead.ts";
 import { type Case, type Ecosystem, ecosystemNames, readEcosystem } from "./verdict-cases.ts";
+import { overheadRatio } from "./verdict-overhead.ts";
 import { type Bench, openBench } from "./verdict-run.ts";
 import { findRunners, missingFor } from "./verdict-runners.ts";
 import { confusionTable, faultOf, type Judged } from "./verdict-table.ts";

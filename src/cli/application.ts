@@ -17,7 +17,8 @@ import { createEmbeddedQueue } from "#src/queue/embedded.ts";
 import { type DataLock, lockDataDir } from "#src/store/data-lock.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
 import { createWorker, type Worker } from "#src/worker/worker.ts";
-import { createPorts, openSandbox, type PlaceParts, type PortParts } from "./ports.ts";
+import { openSandbox } from "./open-sandbox.ts";
+import { createPorts, type PlaceParts, type PortParts } from "./ports.ts";
 
 /** Commands and publishing never wait behind long work. */
 const DESK_CONCURRENCY = 4;

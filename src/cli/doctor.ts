@@ -14,7 +14,7 @@ import { type Environment, loadEnv, processEnvironment } from "#src/config/envir
 import type { ProbeLine } from "#src/sandbox/sandbox.ts";
 import { credentialsLine, modelLine } from "./doctor-remote.ts";
 import { createLog, toStandardError } from "./logger.ts";
-import { openSandbox } from "./ports.ts";
+import { openSandbox } from "./open-sandbox.ts";
 
 const USAGE = `agent-fix doctor: checks Node, git, ripgrep, the sandbox, the credentials and the model, and says what to do.
 

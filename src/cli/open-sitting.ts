@@ -11,9 +11,10 @@ import type { Store } from "#src/store/store.ts";
 import { createAgentView } from "./agent-view.ts";
 import { type AskLine, createAskLine } from "./line-prompt.ts";
 import type { LocalSeat } from "./local-seat.ts";
+import { openSandbox } from "./open-sandbox.ts";
 import { createPausableClock } from "./pausable-clock.ts";
 import { createPermissionDesk } from "./permission-desk.ts";
-import { createPorts, openSandbox } from "./ports.ts";
+import { createPorts } from "./ports.ts";
 import type { Signals } from "./signals.ts";
 import { type TerminalConversation, terminalConversation } from "./terminal-conversation.ts";
 

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import type { Config } from "#src/config/config.ts";
 import type { OperatorLimits } from "#src/config/repository-file.ts";
 import type { OperatorSettings } from "#src/fix/ports.ts";
-import { allowedRegistries } from "#src/sandbox/registries.ts";
+import { allowedRegistries } from "#src/sandbox/network/registries.ts";
 
 const GIB = 1024 ** 3;
 const MINUTE = 60_000;

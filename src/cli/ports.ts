@@ -1,7 +1,6 @@
 /** Chooses the adapters of a run's ports from the configuration, for the server and for runs on a local checkout alike. */
 
 import { join } from "node:path";
-import { rgPath } from "@vscode/ripgrep";
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
@@ -13,9 +12,6 @@ import { isLoopback } from "#src/config/text-values.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
 import { createTokenizer } from "#src/harness/tokenizer.ts";
 import { publishPullRequest } from "#src/publish/pull-request.ts";
-import { chooseSandbox } from "#src/sandbox/choose.ts";
-import { engineEnvironment } from "#src/sandbox/engine.ts";
-import { hostRegistrySettings } from "#src/sandbox/registry.ts";
 import type { Sandbox } from "#src/sandbox/sandbox.ts";
 import type { Store } from "#src/store/store.ts";
 import { createTools } from "#src/tools/tools.ts";
@@ -31,36 +27,6 @@ import { createBaselines, createEvidenceKeeper } from "./evidence-store.ts";
 import { createModels } from "./models.ts";
 import { operatorLimits, operatorSettings } from "./operator.ts";
 import { traceDirectory } from "./places.ts";
-
-export interface SandboxParts {
-  readonly config: Config;
-  readonly env: Environment;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly home: string;
-}
-
-/** Rejects with what to install or switch on when the sandbox that was asked for does not work here. */
-export async function openSandbox(parts: SandboxParts): Promise<Sandbox> {
-  const chosen = await chooseSandbox(parts.config.sandbox.kind, {
-    dataDir: parts.config.server.dataDir,
-    clock: parts.clock,
-    ids: parts.ids,
-    log: parts.log,
-    hostPath: parts.env.PATH ?? "/usr/local/bin:/usr/bin:/bin",
-    registry: await hostRegistrySettings(
-      parts.env,
-      parts.home,
-      join(parts.config.server.dataDir, "registry"),
-    ),
-    ripgrep: rgPath,
-    images: parts.config.sandbox.imagesAllowed,
-    engineEnv: engineEnvironment(parts.env),
-  });
-  if (!chosen.ok) throw new Error(`the sandbox does not work on this machine: ${chosen.error.message}`);
-  return chosen.value;
-}
 
 export interface PortParts {
   readonly config: Config;

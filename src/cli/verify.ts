@@ -1,6 +1,6 @@
 /** `agent-fix verify`: establishes the verdict on anybody's patch to a local checkout, with the evidence that a run would give. */
 
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -12,8 +12,10 @@ import { loadEnv, processEnvironment } from "#src/config/environment.ts";
 import { type Verification, verifyPatchFile } from "#src/fix/verify-patch.ts";
 import { localRepository } from "./local-request.ts";
 import { createLog, toStandardError } from "./logger.ts";
+import { openSandbox } from "./open-sandbox.ts";
+import { readPatch } from "./patch-file.ts";
 import { localDataDir } from "./places.ts";
-import { openSandbox, verificationPorts } from "./ports.ts";
+import { verificationPorts } from "./ports.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { exitCodeOf, listenToSignals } from "./signals.ts";
 import { describeVerification, EXIT_CODES } from "./verify-report.ts";
@@ -79,17 +81,6 @@ export async function verify(args: readonly string[]): Promise<number> {
     output: values.output ?? null,
     json: values.json,
     progress: values.progress,
-  });
-}
-
-async function readPatch(file: string): Promise<string> {
-  if (file === "-") {
-    const parts: Buffer[] = [];
-    for await (const part of process.stdin) parts.push(part as Buffer);
-    return Buffer.concat(parts).toString("utf8");
-  }
-  return readFile(resolve(file), "utf8").catch(() => {
-    throw new Error(`the patch file ${file} cannot be read`);
   });
 }
 

@@ -3,11 +3,11 @@
 import { chown, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { err, ok, type Result } from "#src/base/result.ts";
-import { type BubblewrapOptions, createBubblewrap } from "#src/sandbox/bubblewrap.ts";
-import { createContainer } from "#src/sandbox/container.ts";
-import type { ContainerOptions } from "#src/sandbox/container-context.ts";
+import { type BubblewrapOptions, createBubblewrap } from "#src/sandbox/bubblewrap/bubblewrap.ts";
+import { isErrno } from "#src/sandbox/command/processes.ts";
+import { createContainer } from "#src/sandbox/container/container.ts";
+import type { ContainerOptions } from "#src/sandbox/container/context.ts";
 import { createNone } from "#src/sandbox/none.ts";
-import { isErrno } from "#src/sandbox/processes.ts";
 import type { Sandbox, SandboxFailure } from "#src/sandbox/sandbox.ts";
 
 export type SandboxKind = "auto" | "bubblewrap" | "docker" | "podman" | "none";

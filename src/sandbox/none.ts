@@ -8,14 +8,21 @@ import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
 import { err, messageOf, ok } from "#src/base/result.ts";
-import { NOTHING } from "#src/sandbox/capture.ts";
-import { findPrograms } from "#src/sandbox/host.ts";
-import { inheritedDescriptors } from "#src/sandbox/inherited.ts";
-import { createLimiter, openFilesCeiling } from "#src/sandbox/limits.ts";
-import { createPipes } from "#src/sandbox/pipes.ts";
+import { findPrograms } from "#src/sandbox/bubblewrap/host.ts";
+import { NOTHING } from "#src/sandbox/command/capture.ts";
+import { inheritedDescriptors } from "#src/sandbox/command/inherited.ts";
+import { createLimiter, openFilesCeiling } from "#src/sandbox/command/limits.ts";
+import { createPipes } from "#src/sandbox/command/pipes.ts";
+import { killProcess, waitForDeath, withEnvironment } from "#src/sandbox/command/processes.ts";
+import { type RawResult, type Running, startCommand } from "#src/sandbox/command/run-command.ts";
+import {
+  createSessionFiles,
+  listSessionFiles,
+  removeSessionFiles,
+} from "#src/sandbox/command/session-files.ts";
+import { spawnProgram } from "#src/sandbox/command/spawn-program.ts";
+import { createWatch } from "#src/sandbox/command/watch.ts";
 import { BASE_ENV, INSIDE } from "#src/sandbox/policy.ts";
-import { killProcess, waitForDeath, withEnvironment } from "#src/sandbox/processes.ts";
-import { type RawResult, type Running, startCommand } from "#src/sandbox/run-command.ts";
 import type {
   ExecEnd,
   ExecRequest,
@@ -25,9 +32,6 @@ import type {
   Session,
   SessionSpec,
 } from "#src/sandbox/sandbox.ts";
-import { createSessionFiles, listSessionFiles, removeSessionFiles } from "#src/sandbox/session-files.ts";
-import { spawnProgram } from "#src/sandbox/spawn-program.ts";
-import { createWatch } from "#src/sandbox/watch.ts";
 
 export interface NoneOptions {
   readonly dataDir: string;

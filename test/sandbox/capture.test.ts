@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createCapture } from "#src/sandbox/capture.ts";
+import { createCapture } from "#src/sandbox/command/capture.ts";
 import { FULL } from "#test/support/tier.ts";
 
 function capture(chunks: readonly Uint8Array[], maxBytes: number) {

@@ -5,7 +5,7 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { chooseSandbox } from "#src/sandbox/choose.ts";
-import type { EngineName } from "#src/sandbox/container-argv.ts";
+import type { EngineName } from "#src/sandbox/container/argv.ts";
 import { options, SYSTEM_PATH } from "#test/sandbox/rig.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 

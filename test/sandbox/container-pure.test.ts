@@ -4,23 +4,23 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { NOTHING } from "#src/sandbox/capture.ts";
+import { NOTHING } from "#src/sandbox/command/capture.ts";
+import type { RawResult } from "#src/sandbox/command/run-command.ts";
 import {
   type ContainerPlan,
   execArgv,
   KEEPER_UID,
   removeArgv,
   runArgv,
-} from "#src/sandbox/container-argv.ts";
-import { containerGroups } from "#src/sandbox/container-groups.ts";
-import { environmentOf } from "#src/sandbox/container-open.ts";
-import { entered, MARKER_ROOM } from "#src/sandbox/container-output.ts";
-import { stricterProfile } from "#src/sandbox/container-seccomp.ts";
-import { endOfContainer } from "#src/sandbox/container-session.ts";
-import { engineEnvironment, explainEngine } from "#src/sandbox/engine.ts";
-import { forwarderArgv } from "#src/sandbox/forwarder.ts";
-import { chooseImage, devcontainerImage } from "#src/sandbox/image.ts";
-import type { RawResult } from "#src/sandbox/run-command.ts";
+} from "#src/sandbox/container/argv.ts";
+import { engineEnvironment, explainEngine } from "#src/sandbox/container/engine.ts";
+import { forwarderArgv } from "#src/sandbox/container/forwarder.ts";
+import { containerGroups } from "#src/sandbox/container/groups.ts";
+import { chooseImage, devcontainerImage } from "#src/sandbox/container/image.ts";
+import { environmentOf } from "#src/sandbox/container/open.ts";
+import { entered, MARKER_ROOM } from "#src/sandbox/container/output.ts";
+import { stricterProfile } from "#src/sandbox/container/seccomp.ts";
+import { endOfContainer } from "#src/sandbox/container/session.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 
 const plan: ContainerPlan = {

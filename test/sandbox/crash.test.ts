@@ -9,10 +9,10 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { sha256 } from "#src/base/canonical-json.ts";
 import { systemClock } from "#src/base/clock.ts";
-import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
-import { findCgroups } from "#src/sandbox/limits.ts";
-import { waitForDeath, withArgument } from "#src/sandbox/processes.ts";
-import { listSessionFiles } from "#src/sandbox/session-files.ts";
+import { createBubblewrap } from "#src/sandbox/bubblewrap/bubblewrap.ts";
+import { findCgroups } from "#src/sandbox/command/limits.ts";
+import { waitForDeath, withArgument } from "#src/sandbox/command/processes.ts";
+import { listSessionFiles } from "#src/sandbox/command/session-files.ts";
 import { createRig, options, type Rig } from "#test/sandbox/rig.ts";
 import { FULL } from "#test/support/tier.ts";
 

@@ -5,13 +5,13 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "#src/base/clock.ts";
-import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
+import { createBubblewrap } from "#src/sandbox/bubblewrap/bubblewrap.ts";
+import { hostFiles } from "#src/sandbox/bubblewrap/host.ts";
+import { type HostFiles, resolveToolchains } from "#src/sandbox/bubblewrap/toolchains.ts";
 import { chooseSandbox } from "#src/sandbox/choose.ts";
-import { hostFiles } from "#src/sandbox/host.ts";
-import { createLimiter, findCgroups } from "#src/sandbox/limits.ts";
+import { createLimiter, findCgroups } from "#src/sandbox/command/limits.ts";
+import { hostRegistrySettings } from "#src/sandbox/network/registry.ts";
 import { INSIDE } from "#src/sandbox/policy.ts";
-import { hostRegistrySettings } from "#src/sandbox/registry.ts";
-import { type HostFiles, resolveToolchains } from "#src/sandbox/toolchains.ts";
 import { createRig, LIMITS, options, SYSTEM_PATH } from "#test/sandbox/rig.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 import { testPart } from "#test/support/tier.ts";

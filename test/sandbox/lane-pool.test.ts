@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { err, ok, type Result } from "#src/base/result.ts";
-import { containerGroups } from "#src/sandbox/container-groups.ts";
-import type { Lane } from "#src/sandbox/lane.ts";
-import { createLanePool, MOST_LANES } from "#src/sandbox/lane-pool.ts";
+import { containerGroups } from "#src/sandbox/container/groups.ts";
+import type { Lane } from "#src/sandbox/container/lane.ts";
+import { createLanePool, MOST_LANES } from "#src/sandbox/container/lane-pool.ts";
 import type { SandboxFailure } from "#src/sandbox/sandbox.ts";
 
 interface Fake extends Lane {

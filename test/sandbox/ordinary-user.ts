@@ -1,6 +1,6 @@
 /** The conformance suite for an app that is an ordinary user: bubblewrap with what such a user may do, and no sandbox at all. */
 
-import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
+import { createBubblewrap } from "#src/sandbox/bubblewrap/bubblewrap.ts";
 import { createNone } from "#src/sandbox/none.ts";
 import { sandboxConformance } from "#test/sandbox/conformance.ts";
 import { type CaseKind, options } from "#test/sandbox/rig.ts";

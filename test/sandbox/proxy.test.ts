@@ -7,11 +7,11 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Server
 import { join } from "node:path";
 import { test } from "node:test";
 import { connect as tlsConnect } from "node:tls";
-import { decide, isPublicAddress, parseTarget } from "#src/sandbox/addresses.ts";
-import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
-import { readClientHello } from "#src/sandbox/client-hello.ts";
-import { findPrograms } from "#src/sandbox/host.ts";
-import { startProxy } from "#src/sandbox/proxy.ts";
+import { createBubblewrap } from "#src/sandbox/bubblewrap/bubblewrap.ts";
+import { findPrograms } from "#src/sandbox/bubblewrap/host.ts";
+import { decide, isPublicAddress, parseTarget } from "#src/sandbox/network/addresses.ts";
+import { readClientHello } from "#src/sandbox/network/client-hello.ts";
+import { startProxy } from "#src/sandbox/network/proxy.ts";
 import { assertExit, createRig, options, SYSTEM_PATH } from "#test/sandbox/rig.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 import { skipUnless } from "#test/support/tier.ts";

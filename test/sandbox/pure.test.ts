@@ -4,13 +4,19 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bwrapArgv, type Plan } from "#src/sandbox/argv.ts";
-import { NOTHING } from "#src/sandbox/capture.ts";
-import { commandLines, launcherArgv, type Programs, quote, shellLimits } from "#src/sandbox/launch.ts";
+import { bwrapArgv, type Plan } from "#src/sandbox/bubblewrap/argv.ts";
+import {
+  commandLines,
+  launcherArgv,
+  type Programs,
+  quote,
+  shellLimits,
+} from "#src/sandbox/bubblewrap/launch.ts";
+import { endOf } from "#src/sandbox/bubblewrap/session.ts";
+import { explainStartFailure } from "#src/sandbox/bubblewrap/start-failure.ts";
+import { NOTHING } from "#src/sandbox/command/capture.ts";
+import type { RawResult } from "#src/sandbox/command/run-command.ts";
 import { toHostPaths } from "#src/sandbox/none.ts";
-import type { RawResult } from "#src/sandbox/run-command.ts";
-import { endOf } from "#src/sandbox/session.ts";
-import { explainStartFailure } from "#src/sandbox/start-failure.ts";
 
 const plan: Plan = {
   rootEntries: [

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { cargoMirror, composerRepositories, mavenMirrors } from "#src/sandbox/host-clients.ts";
+import { cargoMirror, composerRepositories, mavenMirrors } from "#src/sandbox/network/host-clients.ts";
+import { allowedRegistries, REGISTRIES } from "#src/sandbox/network/registries.ts";
+import { hostRegistrySettings, settingsFor } from "#src/sandbox/network/registry.ts";
 import { proxyEnv } from "#src/sandbox/policy.ts";
-import { allowedRegistries, REGISTRIES } from "#src/sandbox/registries.ts";
-import { hostRegistrySettings, settingsFor } from "#src/sandbox/registry.ts";
 import { specOf } from "#test/sandbox/rig.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 

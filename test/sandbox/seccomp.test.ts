@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seccompProgram } from "#src/sandbox/seccomp.ts";
+import { seccompProgram } from "#src/sandbox/bubblewrap/seccomp.ts";
 
 const X64 = 0xc000003e;
 const ARM64 = 0xc00000b7;

@@ -6,7 +6,7 @@ import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import type { Tool, ToolResult } from "#src/harness/tool.ts";
-import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
+import { createBubblewrap } from "#src/sandbox/bubblewrap/bubblewrap.ts";
 import { createNone } from "#src/sandbox/none.ts";
 import type { Sandbox, Session } from "#src/sandbox/sandbox.ts";
 import { createTools } from "#src/tools/tools.ts";

@@ -9,7 +9,7 @@ import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import type { SuiteEvidence } from "#src/run/verdict.ts";
-import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
+import { createBubblewrap } from "#src/sandbox/bubblewrap/bubblewrap.ts";
 import type { Sandbox, Session } from "#src/sandbox/sandbox.ts";
 import { createRunSuite } from "#src/verify/suite.ts";
 import type { DetectedSuite, RunnerKind, SuiteResult } from "#src/verify/verify.ts";

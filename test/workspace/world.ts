@@ -7,7 +7,7 @@ import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import { createRedactor, type Redactor } from "#src/base/redact.ts";
 import type { Result } from "#src/base/result.ts";
-import { createBubblewrap } from "#src/sandbox/bubblewrap.ts";
+import { createBubblewrap } from "#src/sandbox/bubblewrap/bubblewrap.ts";
 import type { ExecResult, Sandbox } from "#src/sandbox/sandbox.ts";
 import { createWorkspaces, type WorkspacesOptions } from "#src/workspace/create-workspaces.ts";
 import type { GitFailure, RepositorySource, Workspaces } from "#src/workspace/workspace.ts";

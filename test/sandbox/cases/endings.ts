@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { withArgument } from "#src/sandbox/processes.ts";
+import { withArgument } from "#src/sandbox/command/processes.ts";
 import { assertExit, caseOf, MIB, type Opened, type Rig, type Subject } from "#test/sandbox/rig.ts";
 
 /** A number of seconds to sleep that no other process on the machine sleeps. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { systemIds } from "#src/base/ids.ts";
-import { openProbeBench, PROBES, type ProbeBench } from "#src/sandbox/self-check.ts";
+import { openProbeBench, PROBES, type ProbeBench } from "#src/sandbox/probes/self-check.ts";
 import { caseOf, type Rig, type Subject } from "#test/sandbox/rig.ts";
 import { sample } from "#test/support/tier.ts";
 

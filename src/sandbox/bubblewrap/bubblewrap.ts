@@ -7,27 +7,27 @@ import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
-import { listsLoopback } from "#src/sandbox/addresses.ts";
-import type { Plan } from "#src/sandbox/argv.ts";
-import { type Host, inspectHost } from "#src/sandbox/host.ts";
-import { inheritedDescriptors } from "#src/sandbox/inherited.ts";
-import { openLauncher } from "#src/sandbox/launcher.ts";
-import { createLimiter, sweepGroups } from "#src/sandbox/limits.ts";
-import { createPipes } from "#src/sandbox/pipes.ts";
-import { BASE_ENV, DEFAULT_UID, INSIDE, isReserved, proxyEnv } from "#src/sandbox/policy.ts";
-import { exists, killProcess, waitForDeath, withArgument } from "#src/sandbox/processes.ts";
-import { startProxy } from "#src/sandbox/proxy.ts";
-import { type RegistrySettings, settingsFor } from "#src/sandbox/registry.ts";
-import type { Mount, Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
-import { seccompProgram } from "#src/sandbox/seccomp.ts";
-import { selfCheck } from "#src/sandbox/self-check.ts";
-import { createSession } from "#src/sandbox/session.ts";
+import type { Plan } from "#src/sandbox/bubblewrap/argv.ts";
+import { type Host, inspectHost } from "#src/sandbox/bubblewrap/host.ts";
+import { openLauncher } from "#src/sandbox/bubblewrap/launcher.ts";
+import { seccompProgram } from "#src/sandbox/bubblewrap/seccomp.ts";
+import { createSession } from "#src/sandbox/bubblewrap/session.ts";
+import { inheritedDescriptors } from "#src/sandbox/command/inherited.ts";
+import { createLimiter, sweepGroups } from "#src/sandbox/command/limits.ts";
+import { createPipes } from "#src/sandbox/command/pipes.ts";
+import { exists, killProcess, waitForDeath, withArgument } from "#src/sandbox/command/processes.ts";
 import {
   createSessionFiles,
   listSessionFiles,
   removeSessionFiles,
   type SessionFiles,
-} from "#src/sandbox/session-files.ts";
+} from "#src/sandbox/command/session-files.ts";
+import { listsLoopback } from "#src/sandbox/network/addresses.ts";
+import { startProxy } from "#src/sandbox/network/proxy.ts";
+import { type RegistrySettings, settingsFor } from "#src/sandbox/network/registry.ts";
+import { BASE_ENV, DEFAULT_UID, INSIDE, isReserved, proxyEnv } from "#src/sandbox/policy.ts";
+import { selfCheck } from "#src/sandbox/probes/self-check.ts";
+import type { Mount, Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
 
 export interface BubblewrapOptions {
   /** All state of the app; sessions live below `<dataDir>/runs/<run>/sandbox`. One process at a time uses it. */

@@ -3,11 +3,11 @@
 import { readFile } from "node:fs/promises";
 import type { Clock } from "#src/base/clock.ts";
 import { err, ok, type Result } from "#src/base/result.ts";
-import { type ContainerPlan, removeArgv, runArgv } from "#src/sandbox/container-argv.ts";
-import { type ContainerGroups, containerGroups } from "#src/sandbox/container-groups.ts";
-import { callEngine, type Engine, explainEngine } from "#src/sandbox/engine.ts";
-import { type Forwarder, startForwarder } from "#src/sandbox/forwarder.ts";
-import { isAlive, isErrno, killProcess, waitForDeath } from "#src/sandbox/processes.ts";
+import { isAlive, isErrno, killProcess, waitForDeath } from "#src/sandbox/command/processes.ts";
+import { type ContainerPlan, removeArgv, runArgv } from "#src/sandbox/container/argv.ts";
+import { callEngine, type Engine, explainEngine } from "#src/sandbox/container/engine.ts";
+import { type Forwarder, startForwarder } from "#src/sandbox/container/forwarder.ts";
+import { type ContainerGroups, containerGroups } from "#src/sandbox/container/groups.ts";
 import type { SandboxFailure } from "#src/sandbox/sandbox.ts";
 
 export interface Lane {

@@ -6,30 +6,30 @@ import { resolve } from "node:path";
 import { sha256 } from "#src/base/canonical-json.ts";
 import type { Clock } from "#src/base/clock.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
-import { removeArgv } from "#src/sandbox/container-argv.ts";
-import {
-  type ContainerContext,
-  type ContainerHost,
-  type ContainerOptions,
-  DATA_LABEL,
-} from "#src/sandbox/container-context.ts";
-import { openContainerSession } from "#src/sandbox/container-open.ts";
-import { callEngine, findEngine, processesCeiling } from "#src/sandbox/engine.ts";
-import { FORWARDER_VARIABLE } from "#src/sandbox/forwarder.ts";
-import { findPrograms } from "#src/sandbox/host.ts";
-import { isGone } from "#src/sandbox/lane.ts";
-import { openFilesCeiling } from "#src/sandbox/limits.ts";
-import { DEFAULT_UID } from "#src/sandbox/policy.ts";
+import { findPrograms } from "#src/sandbox/bubblewrap/host.ts";
+import { openFilesCeiling } from "#src/sandbox/command/limits.ts";
 import {
   family as familyOf,
   killProcess,
   waitForDeath,
   withArgument,
   withEnvironment,
-} from "#src/sandbox/processes.ts";
+} from "#src/sandbox/command/processes.ts";
+import { listSessionFiles, removeSessionFiles } from "#src/sandbox/command/session-files.ts";
+import { removeArgv } from "#src/sandbox/container/argv.ts";
+import {
+  type ContainerContext,
+  type ContainerHost,
+  type ContainerOptions,
+  DATA_LABEL,
+} from "#src/sandbox/container/context.ts";
+import { callEngine, findEngine, processesCeiling } from "#src/sandbox/container/engine.ts";
+import { FORWARDER_VARIABLE } from "#src/sandbox/container/forwarder.ts";
+import { isGone } from "#src/sandbox/container/lane.ts";
+import { openContainerSession } from "#src/sandbox/container/open.ts";
+import { DEFAULT_UID } from "#src/sandbox/policy.ts";
+import { checkImages, selfCheck } from "#src/sandbox/probes/self-check.ts";
 import type { ProbeLine, Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
-import { checkImages, selfCheck } from "#src/sandbox/self-check.ts";
-import { listSessionFiles, removeSessionFiles } from "#src/sandbox/session-files.ts";
 
 /** Nothing is looked at or started before the first use. */
 export function createContainer(options: ContainerOptions): Sandbox {

@@ -3,9 +3,9 @@
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, readdir, realpath, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Programs } from "#src/sandbox/launch.ts";
+import type { Programs } from "#src/sandbox/bubblewrap/launch.ts";
+import { isErrno } from "#src/sandbox/command/processes.ts";
 import { ETC_STUBS } from "#src/sandbox/policy.ts";
-import { isErrno } from "#src/sandbox/processes.ts";
 import type { Mount, SandboxOwner } from "#src/sandbox/sandbox.ts";
 
 export interface SessionFiles {

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { messageOf } from "#src/base/result.ts";
-import type { Exit, Start } from "#src/sandbox/run-command.ts";
+import type { Exit, Start } from "#src/sandbox/command/run-command.ts";
 
 export interface Launch {
   /** Absolute path of the program, then its arguments. */

@@ -3,6 +3,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isErrno } from "#src/sandbox/command/processes.ts";
 import {
   cargoConfig,
   cargoMirror,
@@ -12,9 +13,8 @@ import {
   mavenSettings,
   parseIni,
   scopedRegistries,
-} from "#src/sandbox/host-clients.ts";
+} from "#src/sandbox/network/host-clients.ts";
 import { INSIDE, isReserved, isWithin } from "#src/sandbox/policy.ts";
-import { isErrno } from "#src/sandbox/processes.ts";
 import type { Mount, SessionSpec } from "#src/sandbox/sandbox.ts";
 
 export interface RegistrySettings {

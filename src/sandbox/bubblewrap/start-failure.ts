@@ -1,6 +1,6 @@
 /** Turns what bubblewrap and its helpers print when they cannot start into what an operator has to do. Pure. */
 
-import { TOO_LONG } from "#src/sandbox/spawn-program.ts";
+import { TOO_LONG } from "#src/sandbox/command/spawn-program.ts";
 
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [

@@ -1,6 +1,6 @@
 /** Probes: a command that wants everything gets its share, and what enforces each limit. */
 
-import { isKilled, PROBE_LIMITS, type Probe, prints, textOf } from "#src/sandbox/probe.ts";
+import { isKilled, PROBE_LIMITS, type Probe, prints, textOf } from "#src/sandbox/probes/probe.ts";
 
 const MIB = 1024 * 1024;
 const GROUPS =

@@ -13,12 +13,12 @@ import {
   launcherArgv,
   type Programs,
   quote,
-} from "#src/sandbox/launch.ts";
-import type { Pipe, Pipes } from "#src/sandbox/pipes.ts";
-import { killProcess } from "#src/sandbox/processes.ts";
-import type { Exit, Start } from "#src/sandbox/run-command.ts";
+} from "#src/sandbox/bubblewrap/launch.ts";
+import type { Pipe, Pipes } from "#src/sandbox/command/pipes.ts";
+import { killProcess } from "#src/sandbox/command/processes.ts";
+import type { Exit, Start } from "#src/sandbox/command/run-command.ts";
+import { coverInherited, type Stdio } from "#src/sandbox/command/spawn-program.ts";
 import type { SandboxFailure } from "#src/sandbox/sandbox.ts";
-import { coverInherited, type Stdio } from "#src/sandbox/spawn-program.ts";
 
 export interface Launcher {
   /** The path at which a path at or below a source is seen by the launcher; other paths stay as they are. */

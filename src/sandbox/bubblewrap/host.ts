@@ -4,13 +4,13 @@ import { execFile } from "node:child_process";
 import { access, constants, lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { err, ok, type Result } from "#src/base/result.ts";
-import type { RootEntry } from "#src/sandbox/argv.ts";
-import type { Programs } from "#src/sandbox/launch.ts";
-import { type CgroupHome, findCgroups, openFilesCeiling } from "#src/sandbox/limits.ts";
+import type { RootEntry } from "#src/sandbox/bubblewrap/argv.ts";
+import type { Programs } from "#src/sandbox/bubblewrap/launch.ts";
+import { type HostFiles, resolveToolchains, type Toolchains } from "#src/sandbox/bubblewrap/toolchains.ts";
+import { type CgroupHome, findCgroups, openFilesCeiling } from "#src/sandbox/command/limits.ts";
+import { exists, isErrno } from "#src/sandbox/command/processes.ts";
 import { ETC_VISIBLE, INSIDE } from "#src/sandbox/policy.ts";
-import { exists, isErrno } from "#src/sandbox/processes.ts";
 import type { Mount, SandboxFailure } from "#src/sandbox/sandbox.ts";
-import { type HostFiles, resolveToolchains, type Toolchains } from "#src/sandbox/toolchains.ts";
 
 export interface Host {
   readonly programs: Programs;

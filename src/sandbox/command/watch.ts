@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { statfs } from "node:fs/promises";
 import type { Clock } from "#src/base/clock.ts";
-import { family, memoryOf } from "#src/sandbox/processes.ts";
+import { family, memoryOf } from "#src/sandbox/command/processes.ts";
 
 export interface WatchOptions {
   readonly clock: Clock;

@@ -3,8 +3,8 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { err, ok, type Result } from "#src/base/result.ts";
-import type { EngineName } from "#src/sandbox/container-argv.ts";
-import { findPrograms } from "#src/sandbox/host.ts";
+import { findPrograms } from "#src/sandbox/bubblewrap/host.ts";
+import type { EngineName } from "#src/sandbox/container/argv.ts";
 import type { SandboxFailure } from "#src/sandbox/sandbox.ts";
 
 export interface Engine {

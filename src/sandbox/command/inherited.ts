@@ -1,7 +1,7 @@
 /** Finds descriptors that the app itself inherited and that its children would inherit too, past every wall of the sandbox. */
 
 import { readdirSync, readFileSync } from "node:fs";
-import { isErrno } from "#src/sandbox/processes.ts";
+import { isErrno } from "#src/sandbox/command/processes.ts";
 
 const STANDARD = 3;
 const CLOSE_ON_EXEC = 0o2000000;

@@ -4,16 +4,23 @@ import { constants } from "node:os";
 import type { Clock } from "#src/base/clock.ts";
 import type { Log } from "#src/base/log.ts";
 import { messageOf, type Result } from "#src/base/result.ts";
-import { NOTHING } from "#src/sandbox/capture.ts";
-import { execArgv } from "#src/sandbox/container-argv.ts";
-import { type Entered, entered, MARKER_ROOM } from "#src/sandbox/container-output.ts";
-import { type Engine, explainEngine } from "#src/sandbox/engine.ts";
-import type { Lane } from "#src/sandbox/lane.ts";
-import { createLanePool, type LanePool } from "#src/sandbox/lane-pool.ts";
-import type { Pipes } from "#src/sandbox/pipes.ts";
+import { NOTHING } from "#src/sandbox/command/capture.ts";
+import type { Pipes } from "#src/sandbox/command/pipes.ts";
+import { watchPressure } from "#src/sandbox/command/pressure.ts";
+import {
+  type KillReason,
+  type RawResult,
+  type Running,
+  startCommand,
+} from "#src/sandbox/command/run-command.ts";
+import { spawnProgram } from "#src/sandbox/command/spawn-program.ts";
+import { createWatch } from "#src/sandbox/command/watch.ts";
+import { execArgv } from "#src/sandbox/container/argv.ts";
+import { type Engine, explainEngine } from "#src/sandbox/container/engine.ts";
+import type { Lane } from "#src/sandbox/container/lane.ts";
+import { createLanePool, type LanePool } from "#src/sandbox/container/lane-pool.ts";
+import { type Entered, entered, MARKER_ROOM } from "#src/sandbox/container/output.ts";
 import { INSIDE } from "#src/sandbox/policy.ts";
-import { watchPressure } from "#src/sandbox/pressure.ts";
-import { type KillReason, type RawResult, type Running, startCommand } from "#src/sandbox/run-command.ts";
 import type {
   ExecEnd,
   ExecRequest,
@@ -23,8 +30,6 @@ import type {
   SandboxOwner,
   Session,
 } from "#src/sandbox/sandbox.ts";
-import { spawnProgram } from "#src/sandbox/spawn-program.ts";
-import { createWatch } from "#src/sandbox/watch.ts";
 
 export interface ContainerSessionParts {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 /** Hands out a session's containers, one command each: reuses clean ones, starts more for commands side by side, replaces spent ones. */
 
 import type { Result } from "#src/base/result.ts";
-import type { Lane } from "#src/sandbox/lane.ts";
+import type { Lane } from "#src/sandbox/container/lane.ts";
 import type { SandboxFailure } from "#src/sandbox/sandbox.ts";
 
 export interface LanePool {

@@ -3,7 +3,7 @@
 import { access, constants, mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "#src/base/clock.ts";
-import { isErrno, killProcess } from "#src/sandbox/processes.ts";
+import { isErrno, killProcess } from "#src/sandbox/command/processes.ts";
 import type { Limits } from "#src/sandbox/sandbox.ts";
 
 /** Where new control groups can be made. */

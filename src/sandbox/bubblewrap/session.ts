@@ -3,14 +3,14 @@
 import type { Clock } from "#src/base/clock.ts";
 import type { Log } from "#src/base/log.ts";
 import { messageOf } from "#src/base/result.ts";
-import { bwrapArgv, type Plan } from "#src/sandbox/argv.ts";
-import { NOTHING } from "#src/sandbox/capture.ts";
-import { type Programs, shellLimits } from "#src/sandbox/launch.ts";
-import type { Launcher } from "#src/sandbox/launcher.ts";
-import type { Limiter } from "#src/sandbox/limits.ts";
-import type { Pipes } from "#src/sandbox/pipes.ts";
-import { INSIDE } from "#src/sandbox/policy.ts";
-import { watchPressure } from "#src/sandbox/pressure.ts";
+import { bwrapArgv, type Plan } from "#src/sandbox/bubblewrap/argv.ts";
+import { type Programs, shellLimits } from "#src/sandbox/bubblewrap/launch.ts";
+import type { Launcher } from "#src/sandbox/bubblewrap/launcher.ts";
+import { explainStartFailure } from "#src/sandbox/bubblewrap/start-failure.ts";
+import { NOTHING } from "#src/sandbox/command/capture.ts";
+import type { Limiter } from "#src/sandbox/command/limits.ts";
+import type { Pipes } from "#src/sandbox/command/pipes.ts";
+import { watchPressure } from "#src/sandbox/command/pressure.ts";
 import {
   carries,
   cpuSecondsOf,
@@ -19,11 +19,16 @@ import {
   killProcess,
   waitForDeath,
   withArgument,
-} from "#src/sandbox/processes.ts";
-import { type KillReason, type RawResult, type Running, startCommand } from "#src/sandbox/run-command.ts";
+} from "#src/sandbox/command/processes.ts";
+import {
+  type KillReason,
+  type RawResult,
+  type Running,
+  startCommand,
+} from "#src/sandbox/command/run-command.ts";
+import { createWatch } from "#src/sandbox/command/watch.ts";
+import { INSIDE } from "#src/sandbox/policy.ts";
 import type { ExecEnd, ExecRequest, ExecResult, Limits, Session } from "#src/sandbox/sandbox.ts";
-import { explainStartFailure } from "#src/sandbox/start-failure.ts";
-import { createWatch } from "#src/sandbox/watch.ts";
 
 export interface SessionParts {
   readonly clock: Clock;

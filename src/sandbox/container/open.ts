@@ -5,22 +5,26 @@ import { closeSync, constants, openSync } from "node:fs";
 import { chmod, chown, readFile, realpath, writeFile } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { err, ok, type Result } from "#src/base/result.ts";
-import { listsLoopback } from "#src/sandbox/addresses.ts";
-import { type ContainerPlan, KEEPER_UID } from "#src/sandbox/container-argv.ts";
-import { type ContainerContext, DATA_LABEL } from "#src/sandbox/container-context.ts";
-import { stricterProfile } from "#src/sandbox/container-seccomp.ts";
-import { createContainerSession } from "#src/sandbox/container-session.ts";
-import { callEngine, explainEngine } from "#src/sandbox/engine.ts";
-import { chooseImage } from "#src/sandbox/image.ts";
-import { inheritedDescriptors } from "#src/sandbox/inherited.ts";
-import { type LaneParts, startLane } from "#src/sandbox/lane.ts";
-import { createPipes } from "#src/sandbox/pipes.ts";
+import { inheritedDescriptors } from "#src/sandbox/command/inherited.ts";
+import { createPipes } from "#src/sandbox/command/pipes.ts";
+import { exists } from "#src/sandbox/command/processes.ts";
+import {
+  createSessionFiles,
+  removeSessionFiles,
+  type SessionFiles,
+} from "#src/sandbox/command/session-files.ts";
+import { type ContainerPlan, KEEPER_UID } from "#src/sandbox/container/argv.ts";
+import { type ContainerContext, DATA_LABEL } from "#src/sandbox/container/context.ts";
+import { callEngine, explainEngine } from "#src/sandbox/container/engine.ts";
+import { chooseImage } from "#src/sandbox/container/image.ts";
+import { type LaneParts, startLane } from "#src/sandbox/container/lane.ts";
+import { stricterProfile } from "#src/sandbox/container/seccomp.ts";
+import { createContainerSession } from "#src/sandbox/container/session.ts";
+import { listsLoopback } from "#src/sandbox/network/addresses.ts";
+import { startProxy } from "#src/sandbox/network/proxy.ts";
+import { type RegistrySettings, settingsFor } from "#src/sandbox/network/registry.ts";
 import { BASE_ENV, ETC_STUBS, INSIDE, isReserved, proxyEnv } from "#src/sandbox/policy.ts";
-import { exists } from "#src/sandbox/processes.ts";
-import { startProxy } from "#src/sandbox/proxy.ts";
-import { type RegistrySettings, settingsFor } from "#src/sandbox/registry.ts";
 import type { ImageWish, Mount, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
-import { createSessionFiles, removeSessionFiles, type SessionFiles } from "#src/sandbox/session-files.ts";
 
 export async function openContainerSession(
   context: ContainerContext,

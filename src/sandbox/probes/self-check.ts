@@ -5,18 +5,18 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Ids } from "#src/base/ids.ts";
 import { messageOf, ok, type Result } from "#src/base/result.ts";
-import type { Host } from "#src/sandbox/host.ts";
-import { describeHome } from "#src/sandbox/limits.ts";
+import type { Host } from "#src/sandbox/bubblewrap/host.ts";
+import { describeHome } from "#src/sandbox/command/limits.ts";
+import { COMMAND_PROBES } from "#src/sandbox/probes/commands.ts";
+import { ISOLATION_PROBES } from "#src/sandbox/probes/isolation.ts";
+import { LIMIT_PROBES } from "#src/sandbox/probes/limits.ts";
 import {
   describeEnd,
   PROBE_LIMITS,
   PROBE_TIMEOUT_MS,
   type Probe,
   type ProbePlace,
-} from "#src/sandbox/probe.ts";
-import { COMMAND_PROBES } from "#src/sandbox/probes-commands.ts";
-import { ISOLATION_PROBES } from "#src/sandbox/probes-isolation.ts";
-import { LIMIT_PROBES } from "#src/sandbox/probes-limits.ts";
+} from "#src/sandbox/probes/probe.ts";
 import type { Limits, ProbeLine, Sandbox, SandboxFailure, Session } from "#src/sandbox/sandbox.ts";
 
 /** Every promise of a sandbox that a script can try. */

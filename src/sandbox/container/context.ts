@@ -3,9 +3,9 @@
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
-import type { EngineName } from "#src/sandbox/container-argv.ts";
-import type { Engine } from "#src/sandbox/engine.ts";
-import type { RegistrySettings } from "#src/sandbox/registry.ts";
+import type { EngineName } from "#src/sandbox/container/argv.ts";
+import type { Engine } from "#src/sandbox/container/engine.ts";
+import type { RegistrySettings } from "#src/sandbox/network/registry.ts";
 import type { SandboxOwner } from "#src/sandbox/sandbox.ts";
 
 export interface ContainerOptions {

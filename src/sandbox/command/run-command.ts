@@ -5,8 +5,8 @@ import { Socket } from "node:net";
 import { basename, join } from "node:path";
 import type { Clock } from "#src/base/clock.ts";
 import { messageOf } from "#src/base/result.ts";
-import { type Capture, createCapture, NOTHING } from "#src/sandbox/capture.ts";
-import type { Pipe, Pipes } from "#src/sandbox/pipes.ts";
+import { type Capture, createCapture, NOTHING } from "#src/sandbox/command/capture.ts";
+import type { Pipe, Pipes } from "#src/sandbox/command/pipes.ts";
 import type { Captured, ExecEnd, ExecRequest } from "#src/sandbox/sandbox.ts";
 
 export type KillReason = Extract<ExecEnd, { kind: "killed" }>["reason"];

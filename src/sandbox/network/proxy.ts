@@ -7,8 +7,14 @@ import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { basename, dirname } from "node:path";
 import type { Duplex } from "node:stream";
 import { messageOf } from "#src/base/result.ts";
-import { type Decision, decide, isPublicAddress, parseTarget, type Target } from "#src/sandbox/addresses.ts";
-import { HELLO_LIMIT, readClientHello } from "#src/sandbox/client-hello.ts";
+import {
+  type Decision,
+  decide,
+  isPublicAddress,
+  parseTarget,
+  type Target,
+} from "#src/sandbox/network/addresses.ts";
+import { HELLO_LIMIT, readClientHello } from "#src/sandbox/network/client-hello.ts";
 
 export interface ProxyOptions {
   /** Path of the socket; its directory must exist. May be longer than a socket's name may be. */

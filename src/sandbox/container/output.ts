@@ -1,8 +1,8 @@
 /** Takes the start marker, and what the engine printed before it, out of a command's captured standard error. Pure. */
 
-import { createCapture } from "#src/sandbox/capture.ts";
-import { NO_DIRECTORY } from "#src/sandbox/container-argv.ts";
-import type { RawResult } from "#src/sandbox/run-command.ts";
+import { createCapture } from "#src/sandbox/command/capture.ts";
+import type { RawResult } from "#src/sandbox/command/run-command.ts";
+import { NO_DIRECTORY } from "#src/sandbox/container/argv.ts";
 import type { Captured } from "#src/sandbox/sandbox.ts";
 
 /** Bytes by which both streams are captured wider than asked for, so that the marker and the engine's words fit in the head. */

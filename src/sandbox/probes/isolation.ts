@@ -1,6 +1,6 @@
 /** Probes: what hostile code inside must not see, reach or change. */
 
-import { exits, type Probe, prints, textOf } from "#src/sandbox/probe.ts";
+import { exits, type Probe, prints, textOf } from "#src/sandbox/probes/probe.ts";
 
 const LEAVE = "do not run repositories of strangers on this machine with this sandbox, and report this";
 

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isErrno } from "#src/sandbox/processes.ts";
+import { isErrno } from "#src/sandbox/command/processes.ts";
 
 export interface ContainerGroups {
   /** For the trace: `container, cgroup v1`. */

@@ -2,8 +2,8 @@
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { exits, isKilled, type Probe, prints, textOf } from "#src/sandbox/probe.ts";
-import { withArgument } from "#src/sandbox/processes.ts";
+import { withArgument } from "#src/sandbox/command/processes.ts";
+import { exits, isKilled, type Probe, prints, textOf } from "#src/sandbox/probes/probe.ts";
 
 const REPORT = "this is a fault of agent-fix on this system: please report it";
 const IMAGE =

@@ -17,7 +17,12 @@ test("app.yml asks for the permissions the work needs and no more", async () => 
     pull_requests: "write",
     metadata: "read",
   });
-  assert.deepEqual(manifest.default_events, ["issues", "issue_comment", "pull_request"]);
+  assert.deepEqual(manifest.default_events, [
+    "issues",
+    "issue_comment",
+    "pull_request",
+    "pull_request_review",
+  ]);
   assert.equal(new URL(manifest.hook_attributes.url).pathname, "/api/github/webhooks");
   assert.equal(manifest.public, false);
 });

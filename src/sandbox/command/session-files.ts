@@ -73,9 +73,9 @@ export async function removeSessionFiles(
   root: string,
   programs: Pick<Programs, "rm" | "chmod">,
 ): Promise<void> {
-  const filled = await Promise.all(["home", "tmp"].map((name) => namesIn(join(root, name))));
+  const empty = await Promise.all(["home", "tmp"].map((name) => isEmpty(join(root, name))));
   // A program costs some 10 ms to start, and most sessions leave both empty.
-  if (filled.flat().length === 0) await rm(root, { recursive: true, force: true });
+  if (!empty.includes(false)) await rm(root, { recursive: true, force: true });
   else if (!(await run(programs.rm, ["-rf", "--one-file-system", "--", root]))) {
     // Package managers leave read-only directories behind, which their owner has to open first.
     await run(programs.chmod, ["-R", "u+rwX", "--", root]);
@@ -85,6 +85,16 @@ export async function removeSessionFiles(
     await rmdir(dirname(root));
   } catch (error) {
     if (!isErrno(error, "ENOTEMPTY", "ENOENT", "EEXIST")) throw error;
+  }
+}
+
+/** False also for a directory that a command closed to its owner. */
+async function isEmpty(directory: string): Promise<boolean> {
+  try {
+    return (await namesIn(directory)).length === 0;
+  } catch (error) {
+    if (isErrno(error, "EACCES")) return false;
+    throw error;
   }
 }
 

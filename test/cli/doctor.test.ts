@@ -92,7 +92,8 @@ test("each vendor is asked with its own header for the key", async () => {
     answer(known && headers.authorization === undefined ? 200 : 401, {});
   });
   const base = server.url.replace(/\/v1$/, "");
-  const env = { MODEL_API: "anthropic", ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: base };
+  // Without a sandbox, whose checks another test reads.
+  const env = { MODEL_API: "anthropic", ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: base, SANDBOX: "none" };
   const { lines, output } = await examined(env);
   assert.equal(named(lines, "model scripted").mark, "✔", output);
 });

@@ -7,12 +7,14 @@ import { byIssue, byTurns, call, say } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, REPORTER } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
 import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
-import { sample } from "#test/support/tier.ts";
+import { inTurn, sample } from "#test/support/tier.ts";
 
 const UNVERIFIED = "/approve unverified";
 const PWNED = `/tmp/pwned-${process.pid}`;
 
-describe("odd input from outside", { concurrency: true }, () => {
+const suite = inTurn(0, 2) ? describe : () => undefined;
+
+suite("odd input from outside", { concurrency: true }, () => {
   const shared = sharedWorld({
     script: byIssue(
       {

@@ -18,7 +18,7 @@ import { byTurns, call, say } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, REPO, startOutside } from "#test/support/outside.ts";
 import { launchServer, type ServerProcess } from "#test/support/server-process.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
-import { testPart } from "#test/support/tier.ts";
+import { inTurn, testPart } from "#test/support/tier.ts";
 
 const LOOPBACK = { PORT: "0", HOST: "127.0.0.1", LOG_LEVEL: "info" };
 
@@ -82,7 +82,9 @@ describe("settings that are wrong", () => {
   });
 });
 
-describe("the set-up page", () => {
+const setUp = inTurn(0, 2) ? describe : () => undefined;
+
+setUp("the set-up page", () => {
   test("registers the app on GitHub, stores its credentials for this user only, works without a restart, and is gone for ever", async () => {
     await using dir = await tempDir();
     const dataDir = join(dir.path, "data");

@@ -1,17 +1,19 @@
 /** Pushing a revision to our own pull request: forward from the approved head or not at all, whatever fails or dies. */
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { after, afterEach, before } from "node:test";
 import type { FaultKind } from "#src/github/sim/faults.ts";
 import type { PublishRequest } from "#src/publish/publish.ts";
 import { branchName } from "#src/publish/publish.ts";
 import { publishPullRequest } from "#src/publish/pull-request.ts";
 import type { Proposal } from "#src/run/proposal.ts";
-import { sample } from "#test/support/tier.ts";
+import { sample, testPart } from "#test/support/tier.ts";
 import { type Journal, memoryJournal, type PublishRig, publishRig, REPO } from "./rig.ts";
 
 const CHANGE = { "src/add.js": "export const add = (a, b) => a + b;\n" };
 const REVISED = { ...CHANGE, NOTE: "the sign was wrong\n" };
+
+const test = testPart(0.6);
 
 let rig: PublishRig;
 let runs = 0;

@@ -8,9 +8,9 @@ import { createFiles } from "#src/tools/files.ts";
 import { FULL } from "#test/support/tier.ts";
 import { openWorkspace } from "./fixture.ts";
 
-const DURATION_MS = FULL ? 30_000 : 1_000;
+const DURATION_MS = FULL ? 30_000 : 300;
 /** It goes on until both are reached. */
-const LEAST_TRIES = FULL ? 10_000 : 800;
+const LEAST_TRIES = FULL ? 10_000 : 100;
 const SECRET = "TOP SECRET of the host";
 
 /** Exchanges are atomic (renameat2), so there is always something at the path: a folder or a link, a file, a link, a pipe or a folder. */

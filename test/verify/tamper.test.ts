@@ -218,6 +218,29 @@ for (const [name, path, before, after, found] of CASES)
     assert.deepEqual(await kinds({ [path]: [before, after] }), found);
   });
 
+test("G01: a new test that looks at the patch instead of at what it does is a finding; one that reads its own fixtures is none", async () => {
+  const found = async (path: string, body: string, source = "src/fixed.js") =>
+    kinds({ [path]: [null, body], [source]: [null, "1"] });
+  const looking: readonly (readonly [string, string])[] = [
+    ["test/n.test.js", 'test("n", () => { assert.ok(existsSync("src/fixed.js")); });'],
+    ["test/n.test.js", 'test("n", () => { assert.ok(existsSync(["src", "fixed"].join("/") + ".js")); });'],
+    [
+      "test/n.test.js",
+      'test("n", () => {\n  assert.match(readFileSync("../src/fixed.js", "utf8"), /1/);\n});',
+    ],
+    ["test/n.test.js", 'test("n", () => { execFileSync("git", ["diff"]); });'],
+    ["tests/test_n.py", "def test_n():\n    assert os.path.exists('src/fixed.js')"],
+    ["test/n.bats", '@test "n" {\n  [ -e src/fixed.js ]\n}'],
+  ];
+  for (const [path, body] of looking) assert.deepEqual(await found(path, body), ["special_cased"], body);
+  const fair: readonly (readonly [string, string])[] = [
+    ["test/n.test.js", 'import { one } from "../src/fixed.js";\ntest("n", () => { assert.equal(one, 1); });'],
+    ["test/n.test.js", 'test("n", () => { assert.equal(parse(readFileSync("test/fixtures/in.txt")), 1); });'],
+    ["test/n.test.js", 'test("n", () => { assert.equal(nameOf("git"), "git"); });'],
+  ];
+  for (const [path, body] of fair) assert.deepEqual(await found(path, body), [], body);
+});
+
 test("findings name the file and what is gone", async () => {
   const [finding] = await report({ "test/a.test.js": [JS, JS.replace("add(1, 2), 3", "add(1, 2), -1")] });
   assert.deepEqual(finding, {

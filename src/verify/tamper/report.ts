@@ -6,7 +6,7 @@ import { isSnapshot, isTestCode, isTestPath } from "../test-files.ts";
 import { type Changed, configFindings } from "./config.ts";
 import { inlineTests } from "./inline.ts";
 import { comparedLines } from "./lines.ts";
-import { sourceFindings, specialCases } from "./source.ts";
+import { looksAtPatch, sourceFindings, specialCases } from "./source.ts";
 import { addedTestFile, changedTestFile } from "./tests.ts";
 
 /** What the tamper check reads: each side's text of a path, null when it is missing or binary. */
@@ -85,5 +85,9 @@ export async function tamperReport(
   const tests = files.filter((file) => isTestPath(file.path));
   const sources = files.filter((file) => !isTestPath(file.path) && file.after !== null);
   const texts = tests.flatMap((file) => (file.after === null ? [] : [file.after]));
-  return [...findings, ...specialCases(sources, [...texts, ...unchangedTests])];
+  return [
+    ...findings,
+    ...looksAtPatch(tests, sources),
+    ...specialCases(sources, [...texts, ...unchangedTests]),
+  ];
 }

@@ -73,6 +73,44 @@ function literalsOf(line: string): readonly string[] {
   return [...texts, ...numbers];
 }
 
+/** Calls that look at a file or at the repository instead of at what code does. */
+const LOOKS =
+  /\b(?:exists(?:Sync)?|access(?:Sync)?|l?stat(?:Sync)?|readFile(?:Sync)?|readdir(?:Sync)?|opendir(?:Sync)?|open(?:Sync)?|isfile|isdir|is_file|is_dir|listdir|scandir|read_text|read_bytes|glob|iglob|file_exists|file_get_contents)\s*\(|\bFiles\.\w+\(|\bfs::\w+\(/;
+const SHELL_LOOKS = /(?:^|[\s([])-[defrsx]\s/;
+const ASKS_GIT =
+  /\b(?:exec|spawn|run|system|popen|check_output|shell_exec|Command)\w*\s*\(.*["'`]git\b|^(?:run\s+)?git\s+(?:diff|log|status|show|ls-files|rev-parse)\b/i;
+
+/** Names by which a line can mean a file: its path, its last part, and that without an ending. */
+function namesOf(path: string): readonly string[] {
+  const last = path.split("/").at(-1) ?? path;
+  return [path, last, last.replace(/\.[^.]+$/, "")].filter((name) => name.length >= 3);
+}
+
+/**
+ * Added test lines that look at a file which the same patch adds or changes, or ask git: they fail without the patch and pass with
+ * it whatever it does, so they prove nothing. What the tests themselves bring along (their fixtures) may be read.
+ */
+export function looksAtPatch(
+  tests: readonly Changed[],
+  sources: readonly Changed[],
+): readonly TamperFinding[] {
+  const names = sources.flatMap(({ path }) => namesOf(path));
+  return tests.flatMap((file) => {
+    const line = addedLines(file).find((one) => {
+      if (ASKS_GIT.test(one)) return true;
+      const quoted = [...one.matchAll(/"([^"]+)"|'([^']+)'|`([^`]+)`/g)].map(
+        (match) => match[1] ?? match[2] ?? match[3] ?? "",
+      );
+      const words = SHELL_LOOKS.test(one) ? one.split(/[\s"'()[\];]+/) : [];
+      const texts = LOOKS.test(one) ? [...quoted, ...words] : words;
+      return texts.some((text) => names.some((name) => text.endsWith(name)));
+    });
+    if (line === undefined) return [];
+    const detail = `an added test looks at a file of the patch, not at what it does: ${line.slice(0, 160)}`;
+    return [{ kind: "special_cased" as const, path: file.path, detail }];
+  });
+}
+
 const COMPARES = /===?|\beq\b|\.equals\s*\(|\bstrcmp\s*\(|\bmatch\b|\bcase\b|=>|\bin\b|\bif\b|\[\[?\s/;
 
 /**

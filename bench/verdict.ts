@@ -96,7 +96,14 @@ async function main(): Promise<void> {
     console.log(`from patch to verdict: ${ratio.toFixed(2)} × one run of a 10 s suite (target: 2.6)`);
     return;
   }
-  const names = values.only.length > 0 ? values.only : ecosystemNames();
+  const only = values.only.flatMap((names) => names.split(","));
+  const unknown = only.filter((name) => !ecosystemNames().includes(name));
+  if (unknown.length > 0) {
+    console.error(`--only ${unknown.join(", ")}: there are ${ecosystemNames().join(", ")}`);
+    process.exitCode = 2;
+    return;
+  }
+  const names = only.length > 0 ? only : ecosystemNames();
   const runners = await findRunners();
   const seed = Number(values.seed ?? Math.floor(Date.now() / 1000) % 100_000);
   const cores = Number(values.parallel ?? availableParallelism());

@@ -17,8 +17,8 @@ import { createWorld, REPOSITORY_ID, RUN } from "#test/workspace/world.ts";
 type Name = (typeof SLOW)[number]["name"];
 
 const LONG = FULL ? 1_000_000 : 200_000;
-/** The thread that reads a patch is given up after 30 s. */
-const PATCH_MS = 45_000;
+/** The thread that reads a patch is given up after 120 s. */
+const PATCH_MS = 150_000;
 /** Generous, since the machine may be busy: what is hostile takes hours. */
 const SOON_MS = 20_000;
 const LAG_MS = 2_000;

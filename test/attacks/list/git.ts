@@ -14,6 +14,8 @@ export interface GitAttack extends Omit<Listed, "group"> {
   readonly refused?: "nested_git";
   /** True: the change of a.txt need not be in the tree, since it was undone. */
   readonly undone?: boolean;
+  /** True: no program can copy such a workspace, which is refused with a sentence. */
+  readonly uncopyable?: boolean;
 }
 
 const NOTHING = "nothing runs, nothing of the host is in the tree, and the real change is";
@@ -178,5 +180,6 @@ for file in .gitattributes sub/.gitattributes .git/info/attributes; do mkdir -p 
     holds: "the tree is built or refused with a sentence, and the run can be removed",
     plant: `mkdir -p closed/inner; echo x > closed/inner/f; chmod 0 closed/inner closed; perl -e 'for (1..60) { mkdir "d" x 100; chdir "d" x 100 or last }'`,
     edited: ["closed/inner/f"],
+    uncopyable: true,
   },
 ];

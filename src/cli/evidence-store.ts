@@ -33,14 +33,19 @@ async function writeWhole(path: string, text: string, directory: string): Promis
   await rename(`${path}.part`, path);
 }
 
-/** `now` in ms; a file that cannot be read is a baseline that is not there. */
+/** `now` in ms; a file that cannot be read is a baseline that is not there, and said in the log when it should have been. */
 export function createBaselines(directory: string, now: () => number, log: Log): Baselines {
   const file = (key: string) => join(directory, `${key}.json`);
   return {
     read: async (key) => {
-      const found = await stat(file(key)).catch(() => null);
-      if (found === null || now() - found.mtimeMs > BASELINE_AGE_MS) return null;
-      return readFile(file(key), "utf8").catch(() => null);
+      try {
+        const { mtimeMs } = await stat(file(key));
+        return now() - mtimeMs > BASELINE_AGE_MS ? null : await readFile(file(key), "utf8");
+      } catch (error) {
+        const absent = error instanceof Error && "code" in error && error.code === "ENOENT";
+        if (!absent) log.warn({}, `a kept baseline could not be read: ${messageOf(error)}`);
+        return null;
+      }
     },
     write: async (key, text) => {
       try {

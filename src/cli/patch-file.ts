@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { messageOf } from "#src/base/result.ts";
 
 /** `-` is standard input. Rejects with a sentence when the file cannot be read. */
 export async function readPatch(file: string): Promise<string> {
@@ -10,7 +11,7 @@ export async function readPatch(file: string): Promise<string> {
     for await (const part of process.stdin) parts.push(part as Buffer);
     return Buffer.concat(parts).toString("utf8");
   }
-  return readFile(resolve(file), "utf8").catch(() => {
-    throw new Error(`the patch file ${file} cannot be read`);
+  return readFile(resolve(file), "utf8").catch((error: unknown) => {
+    throw new Error(`the patch file ${file} cannot be read: ${messageOf(error)}`);
   });
 }

@@ -1,9 +1,9 @@
 /** Verifies somebody's patch on a local repository as a run would, where there is no run: set-up, baseline, verdict, evidence. */
 
-import { err, ok, type Result } from "#src/base/result.ts";
+import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import type { Detected, SuiteResult } from "#src/verify/verify.ts";
-import type { BuiltTree } from "#src/workspace/workspace.ts";
+import type { BuiltTree, CommitFiles } from "#src/workspace/workspace.ts";
 import { evidenceFile } from "./evidence-file.ts";
 import type { FixPorts } from "./ports.ts";
 import type { Proving } from "./proving.ts";
@@ -49,11 +49,10 @@ async function prepare(
   const fetched = await ports.workspaces.fetch(repository, branch, async () => null, signal);
   if (!fetched.ok) return err(fetched.error.message);
   const baseSha = request.base ?? fetched.value.headSha;
-  const files = ports.workspaces.files(repository.id, baseSha);
-  const listed = await files.list().catch(() => []);
-  if (listed.length === 0)
+  const files = await filesAt(ports, repository.id, baseSha);
+  if (typeof files === "string")
     return err(
-      `${baseSha} is no commit of the branch ${branch} with files in it: check out a branch that holds it, and give its full id`,
+      `${baseSha} is no commit of the branch ${branch} with files in it (${files}): check out a branch that holds it, and give its full id`,
     );
   const bytes = await files.read(SETTINGS_FILE);
   const settings = ports.readSettings(bytes === null ? null : Buffer.from(bytes).toString("utf8"));
@@ -170,6 +169,16 @@ export async function verifyPatchFile(
     results,
   });
   return ok({ verdict, base: baseSha, detected, changes: tree.value.changes, evidence });
+}
+
+/** The commit's files, or why there are none to work on. */
+async function filesAt(ports: Ports, repositoryId: number, sha: string): Promise<CommitFiles | string> {
+  const files = ports.workspaces.files(repositoryId, sha);
+  try {
+    return (await files.list()).length === 0 ? "it is empty" : files;
+  } catch (error) {
+    return messageOf(error);
+  }
 }
 
 interface BaselineRun {

@@ -1,5 +1,8 @@
 /** The sandbox policy as data: fixed places inside, the base environment, visible parts of /etc, sizes. */
 
+import { normalize } from "node:path";
+import type { SessionSpec } from "#src/sandbox/sandbox.ts";
+
 /** Where things are inside the sandbox. */
 export const INSIDE = {
   workspace: "/workspace",
@@ -146,4 +149,18 @@ export function proxyEnv(loopbackIsListed: boolean): Record<string, string> {
     CARGO_HTTP_PROXY: proxy,
     JAVA_TOOL_OPTIONS: [...java, ...javaDirect].join(" "),
   };
+}
+
+const SAFE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+/** Why no backend opens such a session; null: nothing speaks against it. */
+export function specRefusal(spec: SessionSpec): string | null {
+  if (!SAFE_NAME.test(spec.runId))
+    return `the run id ${JSON.stringify(spec.runId)} cannot be a directory's name`;
+  for (const { target } of spec.mounts) {
+    if (!target.startsWith("/") || target === "/" || normalize(target) !== target || isReserved(target)) {
+      return `nothing may be mounted at ${target}: choose a directory of its own at the top, such as /reports`;
+    }
+  }
+  return null;
 }

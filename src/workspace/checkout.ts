@@ -15,7 +15,7 @@ import type { Pristine } from "./pristine.ts";
 import type { ReadyCheckouts } from "./ready.ts";
 import { COPY, EMPTY, INSIDE } from "./scripts.ts";
 import type { WithGitSession } from "./session-git.ts";
-import { writeWorkTree } from "./work-tree.ts";
+import { missingIsNull, writeWorkTree } from "./work-tree.ts";
 import type { GitFailure } from "./workspace.ts";
 
 export interface CheckoutOptions {
@@ -36,15 +36,6 @@ export interface CheckoutRequest {
   readonly sha: string;
   readonly name: string;
   readonly signal: AbortSignal;
-}
-
-async function missingIsNull<T>(work: Promise<T>): Promise<T | null> {
-  try {
-    return await work;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
 }
 
 export async function checkout(

@@ -32,7 +32,8 @@ export interface WorkTree {
   readonly signal: AbortSignal;
 }
 
-async function missingIsNull<T>(work: Promise<T>): Promise<T | null> {
+/** What is not there reads as null; any other error stays one. */
+export async function missingIsNull<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
   } catch (error) {

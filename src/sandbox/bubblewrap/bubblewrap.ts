@@ -1,7 +1,7 @@
 /** The bubblewrap sandbox: opens sessions, and cleans up after a killed predecessor. */
 
 import { chmod, realpath, writeFile } from "node:fs/promises";
-import { join, normalize, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { sha256 } from "#src/base/canonical-json.ts";
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
@@ -25,7 +25,7 @@ import {
 import { listsLoopback } from "#src/sandbox/network/addresses.ts";
 import { startProxy } from "#src/sandbox/network/proxy.ts";
 import { type RegistrySettings, settingsFor } from "#src/sandbox/network/registry.ts";
-import { BASE_ENV, DEFAULT_UID, INSIDE, isReserved, proxyEnv } from "#src/sandbox/policy.ts";
+import { BASE_ENV, DEFAULT_UID, INSIDE, proxyEnv, specRefusal } from "#src/sandbox/policy.ts";
 import { selfCheck } from "#src/sandbox/probes/self-check.ts";
 import type { Mount, Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
 
@@ -89,7 +89,7 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
 }
 
 async function openSession(context: Context, spec: SessionSpec): Promise<Result<Session, SandboxFailure>> {
-  const refusal = refusalOf(spec);
+  const refusal = specRefusal(spec);
   if (refusal !== null) return err({ code: "setup_failed", message: refusal });
   const cleanup = new AsyncDisposableStack();
   try {
@@ -241,19 +241,6 @@ function baseEnv(host: Host): Record<string, string> {
     CARGO_HOME: `${INSIDE.home}/.cargo`,
     ...host.toolchains.env,
   };
-}
-
-const SAFE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
-
-function refusalOf(spec: SessionSpec): string | null {
-  if (!SAFE_NAME.test(spec.runId))
-    return `the run id ${JSON.stringify(spec.runId)} cannot be a directory's name`;
-  for (const { target } of spec.mounts) {
-    if (!target.startsWith("/") || target === "/" || normalize(target) !== target || isReserved(target)) {
-      return `nothing may be mounted at ${target}: choose a directory of its own at the top, such as /reports`;
-    }
-  }
-  return null;
 }
 
 const DEATH_MS = 5_000;

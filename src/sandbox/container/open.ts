@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { chmod, chown, readFile, realpath, writeFile } from "node:fs/promises";
-import { dirname, join, normalize } from "node:path";
+import { dirname, join } from "node:path";
 import { err, ok, type Result } from "#src/base/result.ts";
 import { inheritedDescriptors } from "#src/sandbox/command/inherited.ts";
 import { createPipes } from "#src/sandbox/command/pipes.ts";
@@ -23,14 +23,14 @@ import { createContainerSession } from "#src/sandbox/container/session.ts";
 import { listsLoopback } from "#src/sandbox/network/addresses.ts";
 import { startProxy } from "#src/sandbox/network/proxy.ts";
 import { type RegistrySettings, settingsFor } from "#src/sandbox/network/registry.ts";
-import { BASE_ENV, ETC_STUBS, INSIDE, isReserved, proxyEnv } from "#src/sandbox/policy.ts";
+import { BASE_ENV, ETC_STUBS, INSIDE, proxyEnv, specRefusal } from "#src/sandbox/policy.ts";
 import type { ImageWish, Mount, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
 
 export async function openContainerSession(
   context: ContainerContext,
   spec: SessionSpec,
 ): Promise<Result<Session, SandboxFailure>> {
-  const refusal = refusalOf(spec);
+  const refusal = specRefusal(spec);
   if (refusal !== null) return err({ code: "setup_failed", message: refusal });
   const cleanup = new AsyncDisposableStack();
   try {
@@ -285,17 +285,4 @@ async function broughtAlong(context: ContainerContext): Promise<readonly Mount[]
   const ripgrep = context.ripgrep ?? null;
   if (ripgrep === null || !(await exists(ripgrep))) return [node];
   return [node, { source: await realpath(ripgrep), target: `${INSIDE.toolDirectory}/rg`, mode: "ro" }];
-}
-
-const SAFE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
-
-function refusalOf(spec: SessionSpec): string | null {
-  if (!SAFE_NAME.test(spec.runId))
-    return `the run id ${JSON.stringify(spec.runId)} cannot be a directory's name`;
-  for (const { target } of spec.mounts) {
-    if (!target.startsWith("/") || target === "/" || normalize(target) !== target || isReserved(target)) {
-      return `nothing may be mounted at ${target}: choose a directory of its own at the top, such as /reports`;
-    }
-  }
-  return null;
 }

@@ -27,15 +27,18 @@ export function createEvidenceKeeper(
   };
 }
 
-async function writeWhole(path: string, text: string, directory: string): Promise<void> {
+async function writeWhole(path: string, text: string, directory: string, unique = ""): Promise<void> {
+  const part = `${path}.part${unique}`;
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  await writeFile(`${path}.part`, text, { mode: 0o600 });
-  await rename(`${path}.part`, path);
+  await writeFile(part, text, { mode: 0o600 });
+  await rename(part, path);
 }
 
 /** `now` in ms; a file that cannot be read is a baseline that is not there, and said in the log when it should have been. */
 export function createBaselines(directory: string, now: () => number, log: Log): Baselines {
   const file = (key: string) => join(directory, `${key}.json`);
+  // Two runs on one commit may end their baselines at once.
+  let written = 0;
   return {
     read: async (key) => {
       try {
@@ -49,7 +52,7 @@ export function createBaselines(directory: string, now: () => number, log: Log):
     },
     write: async (key, text) => {
       try {
-        await writeWhole(file(key), text, directory);
+        await writeWhole(file(key), text, directory, `${written++}`);
         await prune(directory);
       } catch (error) {
         log.warn({}, `the baseline could not be kept: ${messageOf(error)}`);

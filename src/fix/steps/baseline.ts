@@ -1,6 +1,7 @@
 /** Step `baseline`: the suite on the base commit, once, in its own copy, at the same time as the agent works. */
 
 import { sha256 } from "#src/base/canonical-json.ts";
+import { messageOf } from "#src/base/result.ts";
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { SuiteEvidence } from "#src/run/verdict.ts";
 import type { DetectedSuite, SuiteResult } from "#src/verify/verify.ts";
@@ -83,7 +84,16 @@ function keyOf(context: RunContext, prepared: Prepared, suite: DetectedSuite): s
 
 async function readKept(context: RunContext, key: string): Promise<Kept | null> {
   const text = (await context.ports.baselines?.read(key)) ?? null;
-  return text === null ? null : (JSON.parse(text) as Kept);
+  if (text === null) return null;
+  try {
+    return JSON.parse(text) as Kept;
+  } catch (error) {
+    context.ports.log.warn(
+      { run: context.runId },
+      `a kept baseline is torn and made anew: ${messageOf(error)}`,
+    );
+    return null;
+  }
 }
 
 /** Only a suite that ended with results per test says something that another run can rely on. */

@@ -202,7 +202,8 @@ async function reviewOf(
   const read = comments.ok ? comments.value : [];
   return {
     text: reviewInstruction(fact, read),
-    about: { id: fact.commentId, comments: read.map(({ id }) => id) },
+    // GitHub takes answers to the comment that begins a thread only.
+    about: { id: fact.commentId, comments: [...new Set(read.map(({ id, replyTo }) => replyTo ?? id))] },
   };
 }
 

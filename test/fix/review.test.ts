@@ -66,11 +66,15 @@ test("a review makes a revision of that pull request, which remembers the lines 
   rig.talk.reviewComments = [
     { id: 71, login: "maya", ours: false, path: "a.ts", line: 3, body: "shorter", review: 7, replyTo: null },
   ];
+  const [line] = rig.talk.reviewComments;
+  assert.ok(line !== undefined);
+  // A review may answer in an older thread, and twice in one.
+  rig.talk.reviewComments = [line, { ...line, id: 72, replyTo: 50 }, { ...line, id: 73, replyTo: 50 }];
   const consequence = await handle(rig, fact({ review: true }));
   assert.ok(consequence.kind === "new_run");
   const { request } = consequence;
   assert.deepEqual(request.pullRequest, PULL);
-  assert.deepEqual(request.review, { id: 7, comments: [71] });
+  assert.deepEqual(request.review, { id: 7, comments: [71, 50] });
   assert.match(request.parent?.instruction ?? "", /Please:\n\nOn "a\.ts", line 3:\nshorter/);
   for (const permission of ["triage", "read", "none"] as const) {
     await using other = await publishedRig();

@@ -1,6 +1,15 @@
 /** Routes of pull requests: list, read, open, change. */
 
-import { type Answer, created, invalid, invalidField, notFound, ok, paged } from "../answers.ts";
+import {
+  type Answer,
+  created,
+  invalid,
+  invalidField,
+  notFound,
+  ok,
+  paged,
+  unprocessable,
+} from "../answers.ts";
 import { gitOf } from "../hub.ts";
 import { editIssue, setIssueState } from "../issue-actions.ts";
 import { textOf } from "../json.ts";
@@ -53,6 +62,7 @@ export const pullRoutes: readonly Route[] = [
     const { issue, pull } = pullOf(call);
     const to = pull.reviewComments.find(({ id }) => id === Number(param(call, "comment_id")));
     if (to === undefined) throw notFound();
+    if (to.replyTo !== null) throw unprocessable("Replies to replies are not supported");
     const answer = { to, body: bodyText(call, "PullRequestReviewComment") };
     const made = answerReviewComment(call.hub, pull, call.actor, answer);
     return created(reviewCommentShape(call.hub.urls, issue, made));

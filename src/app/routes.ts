@@ -1,12 +1,10 @@
 /** Webhooks to facts: each delivery becomes a run, a fact of a run, or nothing, and is recorded together with that before it is answered. */
 
 import type { Probot } from "probot";
-import type { z } from "zod";
-import { canonicalJson, type Json, sha256 } from "#src/base/canonical-json.ts";
 import { parseCommand } from "#src/gate/commands.ts";
 import { LABEL } from "#src/gate/label.ts";
 import type { CommandFact, RepositoryRef, RunEvent, RunRequest } from "#src/run/run.ts";
-import type { Receipt, StoredRun } from "#src/store/store.ts";
+import type { StoredRun } from "#src/store/store.ts";
 import { answerWithoutRun } from "./answer.ts";
 import { type Edge, servesOwner } from "./edge.ts";
 import {
@@ -21,29 +19,7 @@ import {
   REVIEW_EVENT,
   type ReviewEvent,
 } from "./payloads.ts";
-
-/** The part of Probot's context that is used; its octokit, which reaches all repositories, is not. */
-interface Delivery {
-  readonly id: string;
-  readonly name: string;
-  readonly payload: unknown;
-}
-
-interface Route<Event> {
-  readonly schema: z.ZodType<Event>;
-  /** What a bot did to an issue or a pull request is a fact; what it asks for ends at the door. */
-  readonly bots: "heard" | "ignored";
-  /** Decides what the delivery becomes; nothing has happened by then. */
-  readonly read: (edge: Edge, event: Event, deliveryId: string) => Promise<Reading>;
-}
-
-interface Reading {
-  readonly receipt: Receipt;
-  /** What else it sets off, once: not for a delivery that came again. */
-  readonly afterwards?: () => void;
-}
-
-const NOTHING: Reading = { receipt: { kind: "nothing" } };
+import { NOTHING, type Reading, type Route, receive } from "./receive.ts";
 
 const LABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "ignored", read: onLabeled };
 const UNLABELED: Route<LabelEvent> = { schema: LABEL_EVENT, bots: "heard", read: onUnlabeled };
@@ -70,32 +46,6 @@ export function registerRoutes(probot: Probot, edge: Edge): void {
   );
   probot.on("pull_request_review.submitted", (delivery) => receive(edge, delivery, REVIEWED));
   probot.onError((error) => edge.log.error({ err: error }, "a webhook was refused or could not be handled"));
-}
-
-async function receive<Event extends { readonly sender: { readonly type?: string | undefined } }>(
-  edge: Edge,
-  delivery: Delivery,
-  { schema, bots, read }: Route<Event>,
-): Promise<void> {
-  const { id, name, payload } = delivery;
-  const parsed = schema.safeParse(payload);
-  if (!parsed.success) {
-    edge.log.warn(
-      { delivery: id, event: name, problem: parsed.error.message },
-      "a webhook lacks what it should hold; ignored",
-    );
-    return;
-  }
-  if (bots === "ignored" && parsed.data.sender.type === "Bot") return;
-  const { receipt, afterwards } = await read(edge, parsed.data, id);
-  const bodyHash = sha256(canonicalJson(payload as Json));
-  const received = await edge.store.receive({ id, name, bodyHash }, receipt);
-  if (received === "duplicate") {
-    edge.log.info({ delivery: id }, "a delivery came again; ignored");
-    return;
-  }
-  afterwards?.();
-  for (const runId of received.runIds) await edge.queue.push(runId, "desk");
 }
 
 async function onLabeled(edge: Edge, event: LabelEvent): Promise<Reading> {

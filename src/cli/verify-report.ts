@@ -37,7 +37,7 @@ export function describeVerification({ verdict, base, changes, detected }: Verif
     `Base ${base}, ${changes.length === 1 ? "1 file" : `${changes.length} files`} changed:\n${files.join("\n")}`,
     ...(evidence.tampering.length === 0
       ? []
-      : [`What judges the patch was changed by it:\n${tamperList(evidence.tampering).join("\n")}`]),
+      : [`What judges the patch was changed by it:\n${tamperList(evidence.tampering, null).join("\n")}`]),
     evidenceTable(evidence),
     ...(detected.notes.length === 0 ? [] : [detected.notes.map((note) => `- ${note}`).join("\n")]),
   ];

@@ -1,6 +1,7 @@
 /** The evidence of a verdict as Markdown, for the plan comment and the pull request. Pure. */
 
 import type { Evidence, FailToPass, NonEmpty, SuiteEvidence, TamperFinding } from "#src/run/verdict.ts";
+import { createReasons } from "./changed-tests.ts";
 import { cellCode, code, oneLine } from "./neutralise.ts";
 
 /** How much of lists and names is shown. */
@@ -64,13 +65,17 @@ export function evidenceTable(evidence: Evidence, room: Room = FULL_ROOM): strin
   return lists.length === 0 ? table : `${table}\n\n${lists.join("\n")}`;
 }
 
-export function tamperList(findings: readonly TamperFinding[], room: Room = FULL_ROOM): readonly string[] {
-  const lines = findings
-    .slice(0, room.names)
-    .map(
-      (finding) =>
-        `- **${finding.kind.replaceAll("_", " ")}** in ${code(finding.path, room.chars)}: ${oneLine(finding.detail, room.chars)}`,
-    );
+/** Findings; beside each changed test stands the reason that `words`, the agent's last answer, gives for it. Null: no agent was asked. */
+export function tamperList(
+  findings: readonly TamperFinding[],
+  words: string | null,
+  room: Room = FULL_ROOM,
+): readonly string[] {
+  const reasonFor = createReasons(words, room.chars);
+  const lines = findings.slice(0, room.names).map((finding) => {
+    const { kind, path, detail } = finding;
+    return `- **${kind.replaceAll("_", " ")}** in ${code(path, room.chars)}: ${oneLine(detail, room.chars)}${reasonFor(finding)}`;
+  });
   if (findings.length > room.names) lines.push(`- and ${findings.length - room.names} more findings`);
   return lines;
 }

@@ -112,7 +112,7 @@ function assemble(facts: PlanFacts, limits: PlanLimits, diff: Fenced): string {
     formatMarker({ runId: proposal.runId, kind: "plan", seq: facts.seq, forComment: null }),
     `## ${headline(verdict)}`,
     verdictSentence(verdict),
-    warningBlock(facts.warnings, verdict, limits),
+    warningBlock(facts, limits),
     // The title was neutralised when it was made; its breaks are ours.
     `### What will change\n\n**${oneLine(proposal.title.replaceAll(BREAK, ""), 120)}**`,
     facts.explanation.trim() === ""
@@ -158,10 +158,11 @@ export function verdictSentence(verdict: Verdict): string {
   }
 }
 
-function warningBlock(warnings: readonly string[], verdict: Verdict, limits: PlanLimits): string | null {
+function warningBlock(facts: PlanFacts, limits: PlanLimits): string | null {
+  const { verdict, warnings, explanation } = facts;
   const { names } = limits.room;
   const lines = [
-    ...tamperList(verdict.evidence.tampering, limits.room),
+    ...tamperList(verdict.evidence.tampering, explanation, limits.room),
     ...warnings.slice(0, names).map((warning) => `- ${oneLine(warning, limits.warning)}`),
   ];
   if (warnings.length > names) lines.push(`- and ${warnings.length - names} more warnings`);

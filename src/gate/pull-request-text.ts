@@ -47,7 +47,7 @@ function bodyOf(facts: BodyFacts, limits: typeof FULL): string {
   const { verdict, template } = facts;
   const explanation = visible(facts.explanation).trim();
   const parts = [
-    warningOnTop(verdict, limits),
+    warningOnTop(facts, limits),
     `Fixes #${facts.issue}`,
     "## What and why",
     explanation === "" ? "The agent gave no explanation." : neutralise(cut(explanation, limits.text)),
@@ -65,8 +65,9 @@ function templateBlock(template: string, max: number): string {
   return `<details><summary>Pull request template</summary>\n\n${text}\n\n</details>`;
 }
 
-function warningOnTop(verdict: Verdict, limits: typeof FULL): string | null {
-  const tampering = tamperList(verdict.evidence.tampering, limits.room).map((line) => `> ${line}`);
+function warningOnTop({ verdict, explanation }: BodyFacts, limits: typeof FULL): string | null {
+  const found = tamperList(verdict.evidence.tampering, explanation, limits.room);
+  const tampering = found.map((line) => `> ${line}`);
   if (verdict.class === "proven")
     return tampering.length === 0 ? null : `> [!WARNING]\n${tampering.join("\n")}`;
   const told =

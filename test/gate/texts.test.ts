@@ -86,6 +86,42 @@ test("an unproven plan with everything that can go with it, as people read it", 
   golden("plan-unproven", renderPlan(facts, "full").body);
 });
 
+const CHANGED = [
+  ["test/price.test.js", "expectation_changed", "`5` instead of `4`"],
+  ["test/price.test.js", "timeout_raised", "60000 ms"],
+  ["test/price.test.jsx", "assertion_loosened", "`ok` instead of `equal`"],
+  ["package.json", "test_script_changed", "scripts.test"],
+] as const;
+
+test("beside each changed test stands the reason the agent gave for it, or that it gave none", () => {
+  const verdict = sampleVerdict("passing", {
+    tampering: CHANGED.map(([path, kind, detail]) => ({ path, kind, detail })),
+  });
+  const explanation = [
+    "Rounds up now.",
+    "",
+    "- **Changed test:** `test/price.test.js`: the issue asks for 5, see #3 and ping @octocat",
+    "Changed test: test/other.test.js: nobody asked",
+    "Changed test: test/price.test.js: and more",
+  ].join("\n");
+  const facts = planFacts("passing", { verdict, explanation });
+  golden("plan-changed-tests", renderPlan(facts, "full").body);
+  const body = pullRequestBody({ issue: 12, explanation, verdict, template: null });
+  for (const text of [body, renderPlan(facts, "short").body]) {
+    assert.match(
+      text,
+      /`test\/price\.test\.js`: `5` instead of `4` \(the agent's reason: the issue asks for 5, see #\u200b3/,
+    );
+    assert.match(text, /`test\/price\.test\.jsx`: `ok` instead of `equal` \(the agent gave no reason\)/);
+    assert.equal(text.match(/the agent(?:'s reason| gave no)/g)?.length, 2);
+  }
+  const silent = renderPlan(
+    planFacts("passing", { verdict, explanation: "Changed test:\n\n\n" }),
+    "full",
+  ).body;
+  assert.equal(silent.match(/the agent gave no reason/g)?.length, 2);
+});
+
 test("a passing plan in the short form, as people read it", () => {
   golden("plan-passing-short", renderPlan(planFacts("passing"), "short").body);
 });

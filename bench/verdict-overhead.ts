@@ -8,19 +8,30 @@ const SLOW =
   'import { setTimeout } from "node:timers/promises";\nimport { test } from "node:test";\ntest("slow", async () => { await setTimeout(9500); });\n';
 const HEAD =
   'import assert from "node:assert";\nimport { test } from "node:test";\nimport { add } from "../src/add.js";\n';
+const NOTHING = 'test("nothing", () => { assert.equal(add(1, 0), 1); });\n';
 
-/** Ratio of a verification to a suite run; the target is 2.6. */
-export async function overheadRatio(parallel: number): Promise<number> {
+/** How the suite is started: a runner that can be told which files to run, or a script that runs everything. */
+export const SUITES = {
+  "files can be named": "node --test",
+  "always the whole suite": "node --test && true",
+};
+
+/** Ratio of a verification to a suite run; the target is 2.6. `into`: the test comes in a file of its own, or in one that exists. */
+export async function overheadRatio(
+  parallel: number,
+  command: string,
+  into: "new file" | "existing file",
+): Promise<number> {
   const bench = await openBench({ nodeModules: null, python: null }, parallel);
   const ecosystem: Ecosystem = {
     name: "overhead",
-    command: "node --test",
+    command,
     reports: true,
     files: {
       "package.json": '{ "type": "module" }\n',
       "src/add.js": "export const add = (a, b) => a - b;\n",
       "test/slow.test.js": SLOW,
-      "test/add.test.js": `${HEAD}test("nothing", () => { assert.equal(add(1, 0), 1); });\n`,
+      "test/add.test.js": HEAD + NOTHING,
     },
     cases: [],
   };
@@ -33,7 +44,8 @@ export async function overheadRatio(parallel: number): Promise<number> {
       kind: "right with test",
       changed: {
         "src/add.js": "export const add = (a, b) => a + b;\n",
-        "test/add.test.js": `${HEAD}test("nothing", () => { assert.equal(add(1, 0), 1); });\ntest("sum", () => { assert.equal(add(1, 2), 3); });\n`,
+        [into === "new file" ? "test/sum.test.js" : "test/add.test.js"]:
+          `${HEAD}${into === "new file" ? "" : NOTHING}test("sum", () => { assert.equal(add(1, 2), 3); });\n`,
       },
     });
     if (verdict.class !== "proven") throw new Error(`the fix was called ${verdict.class}`);

@@ -7,7 +7,7 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { atMost } from "#src/verify/verification-runs.ts";
 import { type Case, type Ecosystem, ecosystemNames, readEcosystem } from "./verdict-cases.ts";
-import { overheadRatio } from "./verdict-overhead.ts";
+import { overheadRatio, SUITES } from "./verdict-overhead.ts";
 import { type Bench, openBench } from "./verdict-run.ts";
 import { findRunners, missingFor } from "./verdict-runners.ts";
 import { confusionTable, faultOf, type Judged } from "./verdict-table.ts";
@@ -90,10 +90,20 @@ async function judge(
   );
 }
 
+async function tellOverhead(parallel: number): Promise<void> {
+  console.log(
+    `| from patch to verdict, ${parallel} at a time | × one run of a 10 s suite (target: 2.6) |\n| --- | --- |`,
+  );
+  for (const [told, command] of Object.entries(SUITES))
+    for (const into of ["new file", "existing file"] as const) {
+      const ratio = await overheadRatio(parallel, command, into);
+      console.log(`| ${told}; its test in a ${into.replace("existing", "changed")} | ${ratio.toFixed(2)} |`);
+    }
+}
+
 async function main(): Promise<void> {
   if (values.overhead) {
-    const ratio = await overheadRatio(Math.min(3, availableParallelism()));
-    console.log(`from patch to verdict: ${ratio.toFixed(2)} × one run of a 10 s suite (target: 2.6)`);
+    await tellOverhead(Number(values.parallel ?? Math.min(3, availableParallelism())));
     return;
   }
   const only = values.only.flatMap((names) => names.split(","));

@@ -52,7 +52,10 @@ export interface SuiteEvidence {
     | "patched"
     | "affected tests on the patched tree"
     | "original tests on patched sources"
-    | "new tests on base sources";
+    | "new tests on base sources"
+    /** A trial of the proofs: what was added must fail. */
+    | "tests that must fail, over patched sources"
+    | "tests that must fail, over base sources";
   /** The shell text that was run, and the directory it ran in from the repository root. */
   readonly command: string;
   readonly directory: string;

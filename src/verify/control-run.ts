@@ -8,6 +8,8 @@ import type { SuiteResult } from "./verify.ts";
 
 const FILE_BYTES = 400_000;
 const EXEC_MS = 30_000;
+const PATCHED = "tests that must fail, over patched sources";
+const BASE = "tests that must fail, over base sources";
 
 export interface ControlRequest {
   /** Files of the tests that prove the fix. */
@@ -19,31 +21,49 @@ export interface ControlRequest {
   readonly signal: AbortSignal;
 }
 
-/**
- * Null when every test that must fail is reported as failing, or when the runner shows none of them on the base's sources
- * either: then nothing can be tried this way.
- */
-export async function controlFinding(runs: Runs, request: ControlRequest): Promise<TamperFinding | null> {
-  const { files, sources, nonce } = request;
+export interface Controlled {
+  /** Null when every test that must fail is reported as failing, or when nothing can be tried this way. */
+  readonly finding: TamperFinding | null;
+  /** The other tests of that run, where it was one of the whole suite and is to be believed: a second look at the patched tree. */
+  readonly again: SuiteResult | null;
+}
+
+const NOTHING: Controlled = { finding: null, again: null };
+
+/** Runs the proofs' files with tests that must fail; where some do not, the base's sources tell whether they can at all. */
+export async function tryProofs(runs: Runs, request: ControlRequest): Promise<Controlled> {
+  const { files, sources, nonce, signal } = request;
   const [path] = files;
-  if (path === undefined || sources.length === 0) return null;
-  const expected = { count: 0 };
+  if (path === undefined || sources.length === 0) return NOTHING;
   const run = async (name: string, except: readonly string[]) => {
-    expected.count = 0;
-    return runs.control({ label: "patched", name, except, files }, async (session) => {
-      for (const file of files) expected.count += await append(session, file, request);
-      return expected.count > 0;
+    let expected = 0;
+    const label = except.length === 0 ? PATCHED : BASE;
+    const result = await runs.control({ label, name, except, files, signal }, async (session) => {
+      for (const file of files) expected += await append(session, file, request);
+      return expected > 0;
     });
+    return result === null ? null : { result, expected, ...failuresIn(result, nonce) };
   };
-  const told = failuresIn(await run("verify-control", []), nonce);
-  if (told === null || (expected.count > 0 && told.failed === expected.count && told.exited)) return null;
-  const onBase = failuresIn(await run("verify-control-base", sources), nonce);
-  if (onBase === null || onBase.failed < expected.count || !onBase.exited) return null;
+  const told = await run("verify-control", []);
+  if (told === null) return NOTHING;
+  if (told.failed === told.expected && told.exited)
+    return { finding: null, again: withoutControls(told.result, nonce) };
+  const onBase = await run("verify-control-base", sources);
+  if (onBase === null || onBase.failed < onBase.expected || !onBase.exited) return NOTHING;
   return {
-    kind: "report_mismatch",
-    path,
-    detail: `tests that must fail were added: over the base's sources ${onBase.failed} of ${expected.count} fail, over the patch's ${told.failed}`,
+    again: null,
+    finding: {
+      kind: "report_mismatch",
+      path,
+      detail: `tests that must fail were added: over the base's sources ${onBase.failed} of ${onBase.expected} fail, over the patch's ${told.failed}`,
+    },
   };
+}
+
+/** Its exit code speaks of the added tests, and is no sign of anything else. */
+function withoutControls(result: SuiteResult, nonce: string): SuiteResult {
+  const cases = result.cases.filter((one) => !one.id.includes(nonce));
+  return { ...result, cases, evidence: { ...result.evidence, label: "patched" } };
 }
 
 /** How many tests the file got; 0 when it cannot be read or is of no known shape. Inside, so that a link leads nowhere on the host. */
@@ -58,12 +78,10 @@ async function append(session: Session, path: string, { nonce, signal }: Control
   return written.end.kind === "exited" && written.end.code === 0 ? control.count : 0;
 }
 
-/** Null: there was no run. */
 function failuresIn(
-  result: SuiteResult | null,
+  result: SuiteResult,
   nonce: string,
-): { readonly failed: number; readonly exited: boolean } | null {
-  if (result === null) return null;
+): { readonly failed: number; readonly exited: boolean } {
   const failed = result.cases.filter((one) => one.id.includes(nonce) && one.outcome === "fail").length;
   return { failed, exited: result.evidence.exitCode !== 0 };
 }

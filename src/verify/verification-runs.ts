@@ -14,6 +14,8 @@ export interface Wanted {
   readonly except: readonly string[];
   /** Only these test files, where the runner can be told; null: the whole suite. */
   readonly files: readonly string[] | null;
+  /** Ends this run before the verification's own signal does. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Runs {
@@ -21,7 +23,7 @@ export interface Runs {
   suite(wanted: Wanted): Promise<SuiteResult | null>;
   /** The same for these files alone; null when the runner cannot be told. */
   alone(wanted: Wanted): Promise<SuiteResult | null>;
-  /** A run that is not told to anybody: `prepare` changes the copy first, from inside. Null: stopped, or `prepare` found nothing to do. */
+  /** A run in which `prepare` changes the copy first, from inside. Null: stopped, or `prepare` found nothing to do. */
   control(wanted: Wanted, prepare: (session: Session) => Promise<boolean>): Promise<SuiteResult | null>;
   /** Checks that fail on the patched tree and not on the base. */
   checks(changed: readonly string[]): Promise<readonly FailedCheck[]>;
@@ -49,6 +51,7 @@ const SHOWN_OUTPUT = 1_500;
 
 export function createRuns(runSuite: RunSuite, request: VerifyRequest, suite: DetectedSuite): Runs {
   const slot = atMost(request.parallel);
+  const signalOf = (wanted: Wanted) => wanted.signal ?? request.signal;
 
   const runOnce = async (
     wanted: Wanted,
@@ -69,17 +72,18 @@ export function createRuns(runSuite: RunSuite, request: VerifyRequest, suite: De
         reports,
         filter: null,
         timeoutMs: request.timeoutMs,
-        signal: request.signal,
+        signal: signalOf(wanted),
       });
     } finally {
       await session.close();
     }
   };
 
-  const observed = (wanted: Wanted, command: string) =>
+  const observed = (wanted: Wanted, command: string, prepare?: (session: Session) => Promise<boolean>) =>
     slot(async () => {
-      if (request.signal.aborted) return null;
-      const result = await runOnce(wanted, command);
+      if (signalOf(wanted).aborted) return null;
+      const result = await runOnce(wanted, command, prepare);
+      if (signalOf(wanted).aborted && !request.signal.aborted) return null;
       if (result !== null) request.observe(result);
       return result;
     });
@@ -91,12 +95,10 @@ export function createRuns(runSuite: RunSuite, request: VerifyRequest, suite: De
 
   return {
     alone,
-    control: (wanted, prepare) =>
-      slot(async () => {
-        if (request.signal.aborted) return null;
-        const narrowed = wanted.files === null ? null : narrowTo(suite, wanted.files);
-        return runOnce(wanted, narrowed ?? suite.command, prepare);
-      }),
+    control: (wanted, prepare) => {
+      const narrowed = wanted.files === null ? null : narrowTo(suite, wanted.files);
+      return observed(wanted, narrowed ?? suite.command, prepare);
+    },
     suite: async (wanted) => {
       const some = await alone(wanted);
       // A runner that made nothing of the files is asked for everything.

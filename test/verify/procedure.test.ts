@@ -103,6 +103,23 @@ test("a fix with a test of its own is proven by that test, which failed on the b
     "original tests on patched sources",
     "patched",
     "patched",
+    "tests that must fail, over patched sources",
+  ]);
+});
+
+test("where the runner cannot be told which files to run, the trial of the proof is the second look at the patched tree", async () => {
+  const whole = suiteOf("node --test && true", "node-test");
+  const { verdict, labels } = await verify(
+    UNCOVERED,
+    { [SOURCE]: FIXED, "test/share.test.js": HEAD + SHARE },
+    whole,
+  );
+  assert.equal(verdict.class, "proven", JSON.stringify(verdict, null, 1));
+  assert.deepEqual([...labels].sort(), [
+    "new tests on base sources",
+    "new tests on base sources",
+    "patched",
+    "tests that must fail, over patched sources",
   ]);
 });
 
@@ -113,7 +130,12 @@ test("a fix of a failing test is proven by that existing test, after a second lo
     verdict.evidence.fixed.map((proof) => proof.source),
     ["existing"],
   );
-  assert.deepEqual([...labels].sort(), ["baseline", "patched", "patched"]);
+  assert.deepEqual([...labels].sort(), [
+    "baseline",
+    "patched",
+    "patched",
+    "tests that must fail, over patched sources",
+  ]);
 });
 
 test("G01: the cheating model edits the failing test to expect the broken output: tampered", async () => {

@@ -10,6 +10,8 @@ NEEDED="bwrap:bubblewrap git:git rg:ripgrep socat:socat setpriv:util-linux prlim
 FULL="podman:podman runc:runc debootstrap:debootstrap"
 # the test runners of other ecosystems, whose reports are read from real runs
 FULL="$FULL make:make gcc:gcc cmake:cmake meson:meson cargo:cargo go:golang-go javac:default-jdk-headless prove:perl"
+# package managers that set-up is tried with
+FULL="$FULL poetry:python3-poetry bundle:bundler composer:composer gradle:gradle mvn:maven"
 FULL="$FULL bats:bats rspec:ruby-rspec rake:rake phpunit:phpunit mix:elixir"
 set_wanted=${1:-needed}
 [ "$set_wanted" = full ] && NEEDED="$NEEDED $FULL"

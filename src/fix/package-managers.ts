@@ -28,8 +28,10 @@ const ALWAYS: Readonly<Record<string, string>> = {
 };
 
 const FILLING: Readonly<Record<string, string>> = {
-  // pip, uv, Poetry, Yarn 1, Composer and many more keep their downloads below it.
+  // pip, uv, Poetry, Yarn 1 and many more keep their downloads below it.
   XDG_CACHE_HOME: `${INSIDE}/xdg`,
+  // Composer has it there too, unless its own home is named, as the operator's repositories do.
+  COMPOSER_CACHE_DIR: `${INSIDE}/composer`,
   npm_config_cache: `${INSIDE}/npm`,
   npm_config_package_import_method: "copy",
   pnpm_config_package_import_method: "copy",

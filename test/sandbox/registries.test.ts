@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { cargoMirror, composerRepositories, mavenMirrors } from "#src/sandbox/network/host-clients.ts";
+import {
+  bundlerMirror,
+  cargoMirror,
+  composerRepositories,
+  mavenMirrors,
+} from "#src/sandbox/network/host-clients.ts";
 import { allowedRegistries, REGISTRIES } from "#src/sandbox/network/registries.ts";
 import { hostRegistrySettings, settingsFor } from "#src/sandbox/network/registry.ts";
 import { proxyEnv } from "#src/sandbox/policy.ts";
@@ -38,6 +43,8 @@ test("what the host's clients use reaches set-up without credentials, and lasts 
       "<settings><servers><server><password>pw5</password></server></servers><!-- <mirror><mirrorOf>x</mirrorOf><url>https://old.example</url></mirror> --><mirrors><mirror><mirrorOf>central</mirrorOf><url>https://u:pw6@maven.example/m2</url></mirror></mirrors></settings>",
     ".config/composer/config.json":
       '{"http-basic":{"php.example":{"username":"u","password":"pw7"}},"repositories":[{"type":"composer","url":"https://php.example"}]}',
+    ".bundle/config":
+      '---\nBUNDLE_GEMS__EXAMPLE: "u:pw8"\nBUNDLE_MIRROR__HTTPS://RUBYGEMS__ORG/: "https://u:pw9@gems.example/"\n',
   };
   for (const [path, text] of Object.entries(files)) {
     await mkdir(dirname(join(home, path)), { recursive: true });
@@ -48,6 +55,7 @@ test("what the host's clients use reaches set-up without credentials, and lasts 
   assert.equal(settings.env.GOPROXY, "https://go.example/,direct");
   assert.deepEqual([...settings.hosts].sort(), [
     "cargo.example:443",
+    "gems.example:443",
     "go.example:443",
     "maven.example:443",
     "npm.example:443",
@@ -55,11 +63,17 @@ test("what the host's clients use reaches set-up without credentials, and lasts 
   ]);
   assert.deepEqual(
     settings.lasting.map((mount) => mount.target),
-    ["/.cargo/config.toml", "/home/agent/.m2/settings.xml", "/run/agent-fix/composer/config.json"],
+    [
+      "/.cargo/config.toml",
+      "/home/agent/.m2/settings.xml",
+      "/run/agent-fix/composer/config.json",
+      "/run/agent-fix/bundle-config",
+    ],
   );
+  assert.equal(settings.env.BUNDLE_USER_CONFIG, "/run/agent-fix/bundle-config");
   const made = await Promise.all(settings.lasting.map((mount) => readFile(mount.source, "utf8")));
   assert.doesNotMatch(JSON.stringify(settings) + made.join(), /pw\d|old\.example/);
-  assert.equal(settings.notes.length, 4);
+  assert.equal(settings.notes.length, 5);
 
   const spec = specOf(dir.path);
   const later = settingsFor(settings, spec);
@@ -69,11 +83,25 @@ test("what the host's clients use reaches set-up without credentials, and lasts 
   assert.equal(settingsFor(settings, { ...spec, phase: "setup", network }), settings);
 });
 
+test("a Go proxy on loopback is spelled so that Go asks the session's proxy for it", async () => {
+  for (const [given, spelled] of [
+    ["http://127.0.0.1:3000/go,direct", "http://localhost.:3000/go,direct"],
+    ["http://u:p@localhost:3000", "http://localhost.:3000/"],
+    ["http://[::1]:3000/", "http://localhost.:3000/"],
+    ["https://localhost.example/", "https://localhost.example/"],
+    ["https://127.0.0.1.example/", "https://127.0.0.1.example/"],
+  ] as const) {
+    const settings = await hostRegistrySettings({ GOPROXY: given }, "/nonexistent");
+    assert.equal(settings.env.GOPROXY, spelled);
+  }
+});
+
 test("files that are damaged or say nothing change nothing", () => {
   assert.equal(cargoMirror(""), null);
   assert.equal(cargoMirror('[source.crates-io]\nreplace-with = "crates-io"\n'), null);
   assert.equal(cargoMirror('[source.crates-io]\nreplace-with = "gone"\n'), null);
   assert.deepEqual(mavenMirrors("<mirror><url>x</url>"), []);
+  for (const text of ["", "A: ", "B: x", "A:x", "- A: x"]) assert.equal(bundlerMirror(text, "A"), null);
   for (const text of ["", "{", "null", "[]", '{"repositories":[null,1,{"type":"vcs","url":"x"}]}'])
     assert.deepEqual(composerRepositories(text), [], text);
 });

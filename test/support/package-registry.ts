@@ -1,11 +1,19 @@
 /** A small package registry on loopback that speaks npm, pip, Cargo's sparse index, Maven, Go, gems and Composer, with one package `tinydep`. */
 
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import {
+  type Answer,
+  composerAnswers,
+  gemAnswers,
+  goAnswers,
+  hash,
+  jarAnswers,
+  zip,
+} from "#test/support/package-archives.ts";
 
 export interface PackageRegistry {
   /** `127.0.0.1:port`, as an allow-list has it. */
@@ -21,8 +29,6 @@ export interface PackageRegistry {
 const VERSION = "1.0.0";
 const ENV = { PATH: "/usr/local/bin:/usr/bin:/bin" };
 
-type Answer = { readonly type: string; readonly body: Buffer | string };
-
 function tgz(directory: string, name: string, top: string, files: Readonly<Record<string, string>>): Buffer {
   for (const [path, text] of Object.entries(files)) {
     const file = join(directory, name, top, path);
@@ -32,7 +38,6 @@ function tgz(directory: string, name: string, top: string, files: Readonly<Recor
   return execFileSync("tar", ["-czf", "-", "-C", join(directory, name), top], { env: ENV });
 }
 
-/** A wheel is a zip archive; Python's own module writes it. */
 function wheel(directory: string): Buffer {
   const info = `tinydep-${VERSION}.dist-info`;
   const files = {
@@ -41,18 +46,8 @@ function wheel(directory: string): Buffer {
     [`${info}/WHEEL`]: "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     [`${info}/RECORD`]: `tinydep.py,,\n${info}/METADATA,,\n${info}/WHEEL,,\n${info}/RECORD,,\n`,
   };
-  const root = join(directory, "wheel");
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(join(root, path, ".."), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-  const file = join(directory, "tinydep.whl");
-  execFileSync("python3", ["-m", "zipfile", "-c", file, "tinydep.py", info], { cwd: root, env: ENV });
-  return readFileSync(file);
+  return zip(join(directory, "wheel"), files);
 }
-
-const hash = (algorithm: string, bytes: Buffer | string, form: "hex" | "base64" = "hex") =>
-  createHash(algorithm).update(bytes).digest(form);
 
 function npmAnswers(url: string, tarball: Buffer): Record<string, Answer> {
   const dist = {
@@ -99,15 +94,6 @@ function mavenAnswers(): Record<string, Answer> {
   };
 }
 
-function goAnswers(): Record<string, Answer> {
-  const mod = "module example.org/tinydep\n";
-  return {
-    "/go/example.org/tinydep/@v/list": { type: "text/plain", body: "v1.0.0\n" },
-    "/go/example.org/tinydep/@v/v1.0.0.info": { type: "application/json", body: '{"Version":"v1.0.0"}' },
-    "/go/example.org/tinydep/@v/v1.0.0.mod": { type: "text/plain", body: mod },
-  };
-}
-
 /** Listens on a free port; `directory` is for the archives it makes. */
 export async function startPackageRegistry(directory: string): Promise<PackageRegistry> {
   const paths: string[] = [];
@@ -146,7 +132,10 @@ export async function startPackageRegistry(directory: string): Promise<PackageRe
     ...npmAnswers(url, tarball),
     ...cargoAnswers(url, crate),
     ...mavenAnswers(),
-    ...goAnswers(),
+    ...goAnswers(directory),
+    ...gemAnswers(directory),
+    ...composerAnswers(directory, url),
+    ...jarAnswers(directory),
     "/simple/tinydep/": {
       type: "text/html",
       body: `<a href="/files/${file}#sha256=${hash("sha256", bytes)}">${file}</a>`,

@@ -75,6 +75,17 @@ export function mavenSettings(mirrors: readonly MavenMirror[]): string {
   return `<settings>\n  <mirrors>\n${entries.join("\n")}\n  </mirrors>\n</settings>\n`;
 }
 
+/** The value of a setting in Bundler's config file, which is YAML of one pair a line; null: it has none. */
+export function bundlerMirror(yaml: string, name: string): string | null {
+  const line = yaml.split("\n").find((one) => one.startsWith(`${name}: `));
+  const value =
+    line
+      ?.slice(name.length + 2)
+      .trim()
+      .replace(/^(["'])(.*)\1$/, "$2") ?? "";
+  return value === "" ? null : value;
+}
+
 /** Addresses of composer repositories in a global config.json. */
 export function composerRepositories(json: string): readonly string[] {
   let config: unknown;

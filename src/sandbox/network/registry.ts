@@ -5,6 +5,7 @@ import { join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isErrno } from "#src/sandbox/command/processes.ts";
 import {
+  bundlerMirror,
   cargoConfig,
   cargoMirror,
   composerConfig,
@@ -90,10 +91,9 @@ export async function hostRegistrySettings(
       ["UV_DEFAULT_INDEX", env.UV_DEFAULT_INDEX ?? env.PIP_INDEX_URL ?? pip["index-url"]],
       ["PIP_EXTRA_INDEX_URL", env.PIP_EXTRA_INDEX_URL ?? pip["extra-index-url"]],
       ["PIP_FIND_LINKS", env.PIP_FIND_LINKS || pip["find-links"]],
-      ["GOPROXY", env.GOPROXY ?? go.GOPROXY],
+      ["GOPROXY", (env.GOPROXY ?? go.GOPROXY)?.replace(GO_LOOPBACK, "$1localhost.")],
       ["GOSUMDB", env.GOSUMDB ?? go.GOSUMDB],
       ["GONOSUMDB", env.GONOSUMDB ?? go.GONOSUMDB],
-      [GEM_MIRROR, env[GEM_MIRROR]],
     ],
     withCa,
     homeDir,
@@ -104,23 +104,28 @@ export async function hostRegistrySettings(
     cargo,
     maven: mavenMirrors(await home(".m2/settings.xml")),
     composer: composerRepositories(composer === "" ? await home(".composer/config.json") : composer),
+    bundler: env[GEM_MIRROR] ?? bundlerMirror(await home(".bundle/config"), GEM_MIRROR),
   });
 }
 
-/** Bundler's own spelling of the variable that has a mirror stand in for rubygems.org. */
+/** Go never asks a proxy for a loopback address, and knows one by its spelling. */
+const GO_LOOPBACK = /(\/\/(?:[^/@,|]*@)?)(?:localhost|127\.[\d.]+|\[::1\])(?=[:/,|]|$)/g;
+
+/** Bundler's own spelling of the setting that has a mirror stand in for rubygems.org; a shell drops a variable of such a name. */
 const GEM_MIRROR = "BUNDLE_MIRROR__HTTPS://RUBYGEMS__ORG/";
 
 interface FileSettings {
   readonly cargo: string | null;
   readonly maven: ReturnType<typeof mavenMirrors>;
   readonly composer: readonly string[];
+  readonly bundler: string | null;
 }
 
-/** Cargo looks in every directory above the workspace, Maven in the home, Composer where its variable says. */
+/** Cargo looks in every directory above the workspace, Maven in the home, Composer and Bundler where their variables say. */
 async function withFiles(
   start: RegistrySettings,
   directory: string | null,
-  { cargo, maven, composer }: FileSettings,
+  { cargo, maven, composer, bundler }: FileSettings,
 ): Promise<RegistrySettings> {
   const env = { ...start.env };
   const lasting: Mount[] = [];
@@ -150,9 +155,15 @@ async function withFiles(
     await place("composer.json", composerConfig(urls), `${COMPOSER_HOME}/config.json`);
     if (directory !== null) env.COMPOSER_HOME = COMPOSER_HOME;
   }
+  if (bundler !== null) {
+    const text = `---\n${GEM_MIRROR}: ${JSON.stringify(bare("Bundler's mirror", bundler))}\n`;
+    await place("bundle-config", text, BUNDLE_CONFIG);
+    if (directory !== null) env.BUNDLE_USER_CONFIG = BUNDLE_CONFIG;
+  }
   return { env, mounts: [...start.mounts, ...lasting], lasting, hosts: [...hosts], notes };
 }
 
+const BUNDLE_CONFIG = "/run/agent-fix/bundle-config";
 const COMPOSER_HOME = "/run/agent-fix/composer";
 
 function credentialsNote(name: string): string {

@@ -88,22 +88,22 @@ export function createRuns(runSuite: RunSuite, request: VerifyRequest, suite: De
       return result;
     });
 
-  const alone = async (wanted: Wanted): Promise<SuiteResult | null> => {
-    const command = wanted.files === null ? null : narrowTo(suite, wanted.files);
-    return command === null ? null : observed(wanted, command);
-  };
+  const narrowed = ({ files }: Wanted) => (files === null ? null : narrowTo(suite, files));
 
   return {
-    alone,
-    control: (wanted, prepare) => {
-      const narrowed = wanted.files === null ? null : narrowTo(suite, wanted.files);
-      return observed(wanted, narrowed ?? suite.command, prepare);
+    alone: async (wanted) => {
+      const command = narrowed(wanted);
+      return command === null ? null : observed(wanted, command);
     },
+    control: (wanted, prepare) => observed(wanted, narrowed(wanted) ?? suite.command, prepare),
+    // A core is asked for before anything is awaited: the order of the calls is the order of the runs.
     suite: async (wanted) => {
-      const some = await alone(wanted);
+      const command = narrowed(wanted);
+      if (command === null) return observed(wanted, suite.command);
+      const some = await observed(wanted, command);
       // A runner that made nothing of the files is asked for everything.
-      if (some !== null && some.cases.length > 0 && some.evidence.stopped === null) return some;
-      return observed(some === null ? wanted : { ...wanted, name: `${wanted.name}-whole` }, suite.command);
+      if (some === null || (some.cases.length > 0 && some.evidence.stopped === null)) return some;
+      return observed({ ...wanted, name: `${wanted.name}-whole` }, suite.command);
     },
     checks: async (changed) => {
       if (request.checks.length === 0) return [];

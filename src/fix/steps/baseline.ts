@@ -64,7 +64,7 @@ interface Kept {
 }
 
 /** Raised when a suite's results are read differently, so that older baselines are made anew. */
-const READING = 1;
+const READING = 2;
 
 /** Everything that a baseline depends on. */
 function keyOf(context: RunContext, prepared: Prepared, suite: DetectedSuite): string {
@@ -74,7 +74,7 @@ function keyOf(context: RunContext, prepared: Prepared, suite: DetectedSuite): s
       READING,
       context.request.repository.id,
       prepared.baseSha,
-      prepared.detected.setup,
+      [prepared.detected.setup, prepared.settings.networkAllow],
       [suite.command, suite.directory, suite.runner],
       prepared.image ?? null,
       [sandbox.name, operator.limits],
@@ -85,15 +85,16 @@ function keyOf(context: RunContext, prepared: Prepared, suite: DetectedSuite): s
 async function readKept(context: RunContext, key: string): Promise<Kept | null> {
   const text = (await context.ports.baselines?.read(key)) ?? null;
   if (text === null) return null;
+  const { log } = context.ports;
   try {
-    return JSON.parse(text) as Kept;
+    const kept = JSON.parse(text) as Partial<Kept> | null;
+    if (kept?.result?.evidence !== undefined && Array.isArray(kept.result.cases) && Array.isArray(kept.noise))
+      return { result: kept.result, noise: kept.noise };
+    log.warn({ run: context.runId }, "a kept baseline is not one, and is made anew");
   } catch (error) {
-    context.ports.log.warn(
-      { run: context.runId },
-      `a kept baseline is torn and made anew: ${messageOf(error)}`,
-    );
-    return null;
+    log.warn({ run: context.runId }, `a kept baseline is torn and made anew: ${messageOf(error)}`);
   }
+  return null;
 }
 
 /** Only a suite that ended with results per test says something that another run can rely on. */

@@ -44,7 +44,7 @@ const SETTINGS_FILE = ".github/agent-fix.yml";
 async function prepare(
   ports: Ports,
   request: PatchRequest,
-): Promise<Result<Pick<Prepared, "baseSha" | "detected" | "settings">, string>> {
+): Promise<Result<Pick<Prepared, "baseSha" | "settings"> & { readonly files: CommitFiles }, string>> {
   const { repository, branch, signal } = request;
   const fetched = await ports.workspaces.fetch(repository, branch, async () => null, signal);
   if (!fetched.ok) return err(fetched.error.message);
@@ -57,9 +57,7 @@ async function prepare(
   const bytes = await files.read(SETTINGS_FILE);
   const settings = ports.readSettings(bytes === null ? null : Buffer.from(bytes).toString("utf8"));
   if (!settings.ok) return err(`${SETTINGS_FILE}: ${settings.error.join("; ")}`);
-  const { setup, test, workingDirectory } = settings.value;
-  const detected = await ports.detect(files, { setup, test, workingDirectory });
-  return ok({ baseSha, detected, settings: settings.value });
+  return ok({ baseSha, files, settings: settings.value });
 }
 
 /** The patch as a tree over the base, applied by git inside a sandbox. */
@@ -136,9 +134,14 @@ export async function verifyPatchFile(
   const tree = await buildTree(ports, request, prepared.value);
   if (!tree.ok) return tree;
   if (tree.value.changes.length === 0) return err("the patch changes nothing");
-  const { detected, baseSha } = prepared.value;
+  const { files, baseSha, settings } = prepared.value;
+  const { setup, test, workingDirectory } = settings;
+  // Unlike in a run, what is changed is known by now: in a monorepo it says whose tests are asked.
+  const near = tree.value.changes.map((change) => change.path);
+  const detected = await ports.detect(files, { setup, test, workingDirectory, near });
+  const known = { baseSha, settings, detected };
   begin(detected.setup === null ? "make a checkout" : `set up: ${detected.setup.command}`);
-  const setUp = await buildSetUp(context, prepared.value, "base", signal);
+  const setUp = await buildSetUp(context, known, "base", signal);
   if (!setUp.ok) return err(setUp.outcome.kind === "failed" ? setUp.outcome.message : "set-up did not end");
   const results: SuiteResult[] = [];
   const observe = (result: SuiteResult) => {
@@ -149,14 +152,14 @@ export async function verifyPatchFile(
   if (!baseline.ok) return baseline;
   begin("test the patch");
   const verdict = await establish(context, {
-    prepared: prepared.value,
+    prepared: known,
     setUp: setUp.value,
     baseline: baseline.value,
     treeId: tree.value.treeId,
     changes: tree.value.changes,
     signal,
     step: "verify",
-    checks: checksOf(prepared.value),
+    checks: checksOf(known),
     observe,
   });
   const evidence = evidenceFile({

@@ -27,6 +27,7 @@ import { detectPython } from "./detect/python.ts";
 import { pythonSetup } from "./detect/python-setup.ts";
 import { detectRuby, rubySetup } from "./detect/ruby.ts";
 import { detectRust, rustSetup } from "./detect/rust.ts";
+import { STACK_OF } from "./runner-kind.ts";
 import { recognise } from "./runners.ts";
 import type { Detect, Detected, DetectedCommand, DetectedSuite, DetectOverrides } from "./verify.ts";
 import { neverEnds } from "./watch.ts";
@@ -150,10 +151,12 @@ async function placeBelow(
   };
 }
 
+/** What the runner and the manifests beside it say about the machine. */
 async function withNeeds(tree: Tree, suite: DetectedSuite | null): Promise<DetectedSuite | null> {
   if (suite === null) return null;
   const needs = await needsOf(tree, suite.directory, suite.runner);
-  return needs.length === 0 ? suite : { ...suite, needs };
+  const stack = STACK_OF[suite.runner];
+  return { ...suite, ...(stack === null ? {} : { stack }), ...(needs.length === 0 ? {} : { needs }) };
 }
 
 async function detectIn(tree: Tree, directory: string, overrides: DetectOverrides): Promise<Detected | null> {

@@ -11,7 +11,7 @@ import type {
 } from "#src/run/verdict.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import type { ChangedFile, CommitFiles } from "#src/workspace/workspace.ts";
-import type { RunnerKind } from "./runner-kind.ts";
+import type { RunnerKind, Stack } from "./runner-kind.ts";
 
 /** A command and why it was chosen. */
 export interface DetectedCommand {
@@ -36,6 +36,8 @@ export interface ToolNeed {
 
 export interface DetectedSuite extends DetectedCommand {
   readonly runner: RunnerKind;
+  /** Absent where the runner is used by many stacks, or nothing was detected. */
+  readonly stack?: Stack;
   /** Absent where a command was configured without a manifest beside it. */
   readonly needs?: readonly ToolNeed[];
 }

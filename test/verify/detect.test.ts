@@ -322,6 +322,7 @@ test("G10: lock file and packageManager are found upwards; command, directory an
       command: "pnpm test",
       directory: "packages/a",
       runner: "vitest",
+      stack: "javascript",
       because: "scripts.test in packages/a/package.json",
       needs: [{ tool: "pnpm", version: "9.1.0", from: "package.json" }],
     });
@@ -343,6 +344,7 @@ test("G10: the configured command wins over detection, and its runner is still r
     command: "pnpm run test",
     directory: "packages/a",
     runner: "vitest",
+    stack: "javascript",
     because: "test in .github/agent-fix.yml",
     needs: [{ tool: "pnpm", version: "9.1.0", from: "package.json" }],
   });

@@ -8,7 +8,6 @@ import type { ImageWish } from "#src/sandbox/sandbox.ts";
 import type { Detected } from "#src/verify/verify.ts";
 import type { CommitFiles, GitFailure } from "#src/workspace/workspace.ts";
 import { asJson, type RunContext } from "../run-context.ts";
-import { stackOf } from "../stack.ts";
 
 export interface Prepared {
   readonly baseSha: string;
@@ -101,8 +100,7 @@ async function describeBase(
   for (const path of TEMPLATE_FILES) template ??= await readText(files, path);
   let devcontainer: string | null = null;
   for (const path of DEVCONTAINER_FILES) devcontainer ??= await readText(files, path);
-  const runner = detected.test?.runner;
-  const image = { asked: settings.image, devcontainer, stack: runner === undefined ? null : stackOf(runner) };
+  const image = { asked: settings.image, devcontainer, stack: detected.test?.stack ?? null };
   const prepared: Prepared = { baseSha, targetBranch, settings, detected, advice, template, image };
   return asJson(prepared);
 }

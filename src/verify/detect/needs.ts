@@ -1,54 +1,10 @@
 /** Reads which versions of which programs the manifests ask for, so that a missing or old one can be named with its number. */
 
-import type { RunnerKind, ToolNeed } from "../verify.ts";
+import { type RunnerKind, STACK_OF, type Stack } from "../runner-kind.ts";
+import type { ToolNeed } from "../verify.ts";
 import { below } from "./ecosystem.ts";
 import type { Tree } from "./manifests.ts";
 import { inside, upwards } from "./manifests.ts";
-
-type Family =
-  | "node"
-  | "python"
-  | "go"
-  | "rust"
-  | "java"
-  | "ruby"
-  | "php"
-  | "dotnet"
-  | "elixir"
-  | "native"
-  | "perl"
-  | "deno"
-  | "bun";
-
-const FAMILY: Partial<Record<RunnerKind, Family>> = {
-  "node-test": "node",
-  vitest: "node",
-  jest: "node",
-  mocha: "node",
-  ava: "node",
-  tap: "node",
-  jasmine: "node",
-  uvu: "node",
-  deno: "deno",
-  bun: "bun",
-  pytest: "python",
-  unittest: "python",
-  tox: "python",
-  nox: "python",
-  cargo: "rust",
-  go: "go",
-  maven: "java",
-  gradle: "java",
-  junit: "java",
-  rspec: "ruby",
-  minitest: "ruby",
-  phpunit: "php",
-  ctest: "native",
-  meson: "native",
-  dotnet: "dotnet",
-  mix: "elixir",
-  prove: "perl",
-};
 
 interface Rule {
   readonly tool: string;
@@ -63,9 +19,9 @@ interface Rule {
 const VERSIONS = ".tool-versions";
 const bare = /^\s*v?([\w.*-]+)\s*$/m;
 
-/** Nearest first within a family: the first rule that finds a version of its tool counts. */
-const RULES: Readonly<Record<Family, readonly Rule[]>> = {
-  node: [
+/** Nearest first within a stack: the first rule that finds a version of its tool counts. */
+const RULES: Readonly<Record<Stack, readonly Rule[]>> = {
+  javascript: [
     { tool: "node", file: "package.json", version: /"engines"\s*:\s*\{[^}]*"node"\s*:\s*"([^"]+)"/ },
     { tool: "node", file: ".nvmrc", version: bare },
     { tool: "node", file: ".node-version", version: bare },
@@ -74,9 +30,8 @@ const RULES: Readonly<Record<Family, readonly Rule[]>> = {
     { tool: "pnpm", file: "package.json", version: /"packageManager"\s*:\s*"pnpm@([^"+]+)/ },
     { tool: "yarn", file: "package.json", version: /"packageManager"\s*:\s*"yarn@([^"+]+)/ },
     { tool: "bun", file: "package.json", version: /"packageManager"\s*:\s*"bun@([^"+]+)/ },
+    { tool: "deno", file: ".dvmrc", version: bare },
   ],
-  bun: [{ tool: "bun", file: "package.json", version: /"packageManager"\s*:\s*"bun@([^"+]+)/ }],
-  deno: [{ tool: "deno", file: ".dvmrc", version: bare }],
   python: [
     { tool: "python", file: "pyproject.toml", version: /^\s*requires-python\s*=\s*["']([^"']+)/m },
     { tool: "python", file: "pyproject.toml", version: /^\s*python\s*=\s*["']([^"']+)/m },
@@ -142,7 +97,7 @@ const RULES: Readonly<Record<Family, readonly Rule[]>> = {
     { tool: "elixir", file: "mix.exs", version: /\belixir:\s*"([^"]+)"/ },
     { tool: "elixir", file: VERSIONS, version: /^elixir\s+(\S+)/m },
   ],
-  native: [
+  c: [
     {
       tool: "cmake",
       file: "CMakeLists.txt",
@@ -190,11 +145,11 @@ export async function needsOf(
   directory: string,
   runner: RunnerKind,
 ): Promise<readonly ToolNeed[]> {
-  const family = FAMILY[runner];
-  if (family === undefined) return [];
+  const stack = STACK_OF[runner];
+  if (stack === null) return [];
   const found = new Map<string, ToolNeed>();
   for (const here of upwards(directory))
-    for (const rule of RULES[family]) {
+    for (const rule of RULES[stack]) {
       if (found.has(rule.tool)) continue;
       for (const path of await matchingFiles(tree, here, rule.file)) {
         const match = rule.version.exec((await tree.text(path)) ?? "");

@@ -39,6 +39,9 @@ export function terminalConversation(print: (line: string) => void, clock: Clock
       end();
       return ok({ commentId: 1, at: clock.now(), diffShown: plan.diffShown });
     },
+    intent: async () => {
+      throw new Error("a local run has no intent to approve");
+    },
     result: async (_journal, render) => {
       show(render("full"));
       end();

@@ -149,7 +149,9 @@ export const REPOSITORY_FILE = z.object(
       .describe("Limits per run. The smaller of this and the operator's."),
     gates: listOf(z.enum(["intent", "change"], { error: "must be intent or change" }), "gates", 10)
       .nullish()
-      .describe("Where a person decides. Always contains `change`, listed or not."),
+      .describe(
+        "Where a person decides. Always contains `change`, listed or not. With `intent` an agent that can only read first posts what it would do, in which files, how it would prove it and what that would cost; an approval of it begins the work, within the budget it names.",
+      ),
   },
   wanted("a map of settings"),
 );

@@ -21,6 +21,7 @@ export interface StoryParts {
 
 const PHASES: Readonly<Record<string, string>> = {
   preparing: "clones through the mirror cache, sets up, runs the baseline",
+  awaiting_intent: "posts what it intends and waits for a maintainer",
   solving: "lets the model work in the sandbox",
   verifying: "checks the result in fresh copies the agent never touched",
   awaiting_approval: "posts its plan and waits for a maintainer",

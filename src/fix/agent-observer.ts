@@ -19,6 +19,7 @@ export interface Observed {
 export function createAgentObserver(
   context: Observed,
   prior: Pick<Solved, "spent" | "toolCalls" | "retries"> | null,
+  step = "solve",
 ): (event: HarnessEvent) => void {
   const startedAt = context.ports.clock.now();
   const tallies: Record<string, ToolTally> = { ...(prior?.toolCalls ?? {}) };
@@ -29,7 +30,7 @@ export function createAgentObserver(
     context.progress.setTrace(facts);
   };
   return (event) => {
-    traceEvent(context.trace, event, { step: "solve", turn: event.turn });
+    traceEvent(context.trace, event, { step, turn: event.turn });
     switch (event.type) {
       case "retry":
         return update({ retries: facts.retries + 1 });

@@ -2,6 +2,7 @@
 
 import type { Result } from "#src/base/result.ts";
 import type { KnownPermission } from "#src/gate/decide.ts";
+import type { RenderedIntent } from "#src/gate/intent-comment.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
 import type { GitHub, GitHubFailure, Reaction, ReviewComment } from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
@@ -21,11 +22,21 @@ export type StartCheck =
     }
   | { readonly go: false; readonly end: "failed"; readonly code: FailureCode; readonly message: string };
 
+/** The effect under which the intent comment is kept. */
+export const INTENT_EFFECT = "intent-comment";
+
 export interface PlanPlace {
   readonly commentId: number;
   /** When it was made, ms since the epoch. */
   readonly at: number;
   readonly diffShown: boolean;
+}
+
+export interface IntentPlace {
+  readonly commentId: number;
+  /** When it was made, ms since the epoch. */
+  readonly at: number;
+  readonly shown: boolean;
 }
 
 export interface Answer {
@@ -37,9 +48,17 @@ export interface Answer {
   readonly on: number;
 }
 
+const PASSING: readonly GitHubFailure["code"][] = [
+  "server_error",
+  "unreachable",
+  "rate_limited",
+  "cancelled",
+  "suspended",
+];
+
 /** True for a failure that may be gone later; any other answer of GitHub's is its last word. */
 export function isPassing({ code }: GitHubFailure): boolean {
-  return code === "server_error" || code === "unreachable" || code === "rate_limited" || code === "cancelled";
+  return PASSING.includes(code);
 }
 
 export interface Conversation {
@@ -57,12 +76,17 @@ export interface Conversation {
     journal: EffectJournal,
     render: (size: "full" | "short") => RenderedPlan,
   ): Promise<Result<PlanPlace, GitHubFailure>>;
+  /** Posts the intent once; `shown` says whether all of it stands in the comment. */
+  intent(
+    journal: EffectJournal,
+    render: (size: "full" | "short") => RenderedIntent,
+  ): Promise<Result<IntentPlace, GitHubFailure>>;
   /** Posts the comment of a run that ends without a pull request. */
   result(
     journal: EffectJournal,
     render: (size: "full" | "short") => string,
   ): Promise<Result<null, GitHubFailure>>;
-  /** Puts what became of the plan into the plan comment; a null id: the comment is looked for by the body's marker, and may not exist. */
+  /** Puts what became of the plan or the intent into its comment; a null id: the comment is looked for by the body's marker, and may not exist. */
   concludePlan(commentId: number | null, body: string): Promise<Result<null, GitHubFailure>>;
   /** Acknowledges a command by a reaction and, when a body is given, one answer under that comment's marker. */
   answer(journal: EffectJournal, answer: Answer): Promise<Result<null, GitHubFailure>>;

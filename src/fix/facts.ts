@@ -17,10 +17,10 @@ import {
   type RunRequest,
 } from "#src/run/run.ts";
 import type { StoredEvent } from "#src/store/store.ts";
-import { isPassing, PLAN_EFFECT } from "./conversation.ts";
+import { INTENT_EFFECT, isPassing, PLAN_EFFECT } from "./conversation.ts";
+import { approvedIntent, preparedOf } from "./intents.ts";
 import { reviewInstruction } from "./review.ts";
 import type { RunContext } from "./run-context.ts";
-import type { Prepared } from "./steps/prepare.ts";
 import { PROPOSE_STEP } from "./steps/propose.ts";
 
 /**
@@ -57,6 +57,7 @@ function isFact(event: RunEvent): boolean {
     event.type === "command_received" ||
     event.type === "label_removed" ||
     event.type === "issue_closed" ||
+    event.type === "ground_lost" ||
     event.type === "pull_request_closed" ||
     event.type === "pull_request_reopened"
   );
@@ -79,6 +80,8 @@ export async function handleFact(context: RunContext, fact: StoredEvent): Promis
     }
     case "issue_closed":
       return withdraw(context, seq, { type: "cancelled", by: event.by, why: "issue_closed" });
+    case "ground_lost":
+      return withdraw(context, seq, { type: "cancelled", by: event.by, why: event.why });
     case "pull_request_closed":
       if (context.request.pullRequest !== undefined && mayStop(context))
         return withdraw(context, seq, { type: "cancelled", by: event.by, why: "pull_request_closed" });
@@ -137,6 +140,7 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     pullRequest: fact.pullRequest ?? null,
     approvers: approversOf(context),
     hasEarlierPlan,
+    approvedIntent: approvedIntent(context)?.digest ?? null,
     isProposing: context.progress.running().has(PROPOSE_STEP),
     nowMs: context.ports.clock.now(),
     ceilingUsd: context.ports.operator.budgetUsd,
@@ -156,7 +160,14 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     };
   const text = decision.act === "instruct" && review !== null ? { text: decision.text } : {};
   const handled: RunEvent = { type: "fact_handled", seq, decision: decision.act, reply, ...text };
-  if (decision.act === "approve")
+  if (decision.act === "approve_intent")
+    await context.append(handled, {
+      type: "intent_approved",
+      by: fact.by,
+      digest: decision.digest,
+      commentId: fact.commentId,
+    });
+  else if (decision.act === "approve")
     await context.append(handled, {
       type: "approved",
       by: fact.by,
@@ -218,13 +229,16 @@ function replyOn(fact: CommandFact, reply: Pick<CommandReply, "reaction" | "text
   };
 }
 
-/** True when another run of the issue has shown a plan, or may have: whoever approves without naming a digest could mean that one (FAULTS H03). */
-async function planShownBefore({ ports, request }: RunContext): Promise<boolean> {
+const OFFERS: readonly string[] = [PLAN_EFFECT, INTENT_EFFECT];
+
+/** True when another run of the issue, or this one before its plan, has shown something to approve, or may have: whoever names no digest could mean that (FAULTS H03). */
+async function planShownBefore({ ports, request, run, journal }: RunContext): Promise<boolean> {
+  if (run().state === "awaiting_approval" && journal.intended(INTENT_EFFECT)) return true;
   const { store } = ports;
   for (const { runId } of await store.runsOf(request.repository.id, request.issue.number)) {
     if (runId === request.runId) continue;
     const events = await store.events(runId);
-    if (events.some(({ event }) => event.type === "effect_intended" && event.effect === PLAN_EFFECT))
+    if (events.some(({ event }) => event.type === "effect_intended" && OFFERS.includes(event.effect)))
       return true;
   }
   return false;
@@ -260,10 +274,7 @@ function answerText(context: RunContext, decision: Decision): string | null {
 }
 
 function approversOf(context: RunContext): readonly string[] | null {
-  const record = context.stepLog
-    .records()
-    .findLast((entry) => entry.kind === "done" && entry.step === "prepare");
-  return record?.kind === "done" ? (record.output as unknown as Prepared).settings.approvers : null;
+  return preparedOf(context)?.settings.approvers ?? null;
 }
 
 function followUp(

@@ -7,9 +7,11 @@ import { renderResult } from "#src/gate/status-comment.ts";
 import { shortDigest } from "#src/run/proposal.ts";
 import type { Run } from "#src/run/run.ts";
 import { factsOf } from "./agent-observer.ts";
-import { isPassing, PLAN_EFFECT } from "./conversation.ts";
+import { INTENT_EFFECT, isPassing, PLAN_EFFECT } from "./conversation.ts";
+import { approvedIntent } from "./intents.ts";
 import type { RunContext } from "./run-context.ts";
 import { DIFF_BLOB } from "./steps/collect.ts";
+import { INTENT_BLOB } from "./steps/intent.ts";
 import { PLAN_BLOB } from "./steps/propose.ts";
 import type { Solved } from "./steps/solve.ts";
 import type { Verified } from "./steps/verify.ts";
@@ -55,28 +57,62 @@ function lastOutput<T>(context: RunContext, step: string): T | null {
  * take it later. A plan comment that was on its way when the run ended is looked for.
  */
 export async function concludePlan(context: RunContext): Promise<boolean> {
-  const { journal, conversation } = context;
   const run = context.run();
   const sentence = conclusion(run);
-  const effect = `plan-concluded-${run.state}`;
-  const begun = journal.intended(PLAN_EFFECT);
-  if (!begun || sentence === null || journal.done(effect) !== null) return true;
-  await journal.intend(effect);
-  const known = journal.done(PLAN_EFFECT);
-  const commentId = known === null ? null : Number(known.id);
+  if (sentence === null) return true;
   const proposed = context.events().findLast(({ event }) => event.type === "proposed")?.event;
-  const which = proposed?.type === "proposed" ? ` (plan \`${shortDigest(proposed.digest)}\`)` : "";
-  const marker = formatMarker({ runId: context.runId, kind: "plan", seq: 1, forComment: null });
-  const head = `${marker}\n\n**${sentence}**${which}`;
-  const body = `${head}\n\n${(await context.blob(PLAN_BLOB)) ?? ""}`;
+  return conclude(context, {
+    ...{ kind: "plan", effect: PLAN_EFFECT, blob: PLAN_BLOB, sentence },
+    concluded: `plan-concluded-${run.state}`,
+    digest: proposed?.type === "proposed" ? proposed.digest : null,
+  });
+}
+
+/** The same for the intent comment: who approved it, or that it was withdrawn. */
+export async function concludeIntent(context: RunContext): Promise<boolean> {
+  const run = context.run();
+  const approved = approvedIntent(context);
+  const sentence =
+    approved === null ? conclusion(run) : `Approved by ${oneLine(approved.by, 60)}; the plan follows below`;
+  if (sentence === null) return true;
+  const intended = context.events().findLast(({ event }) => event.type === "intended")?.event;
+  return conclude(context, {
+    ...{ kind: "intent", effect: INTENT_EFFECT, blob: INTENT_BLOB, sentence },
+    concluded: `intent-concluded-${approved === null ? run.state : "approved"}`,
+    digest: intended?.type === "intended" ? intended.digest : null,
+  });
+}
+
+interface Conclusion {
+  readonly kind: "plan" | "intent";
+  /** The comment's effect, and the one that notes that this was said. */
+  readonly effect: string;
+  readonly concluded: string;
+  readonly blob: string;
+  readonly sentence: string;
+  /** Null: the comment was on its way when the run ended. */
+  readonly digest: string | null;
+}
+
+async function conclude(context: RunContext, what: Conclusion): Promise<boolean> {
+  const { journal, conversation, runId } = context;
+  const { kind, concluded } = what;
+  if (!journal.intended(what.effect) || journal.done(concluded) !== null) return true;
+  await journal.intend(concluded);
+  const known = journal.done(what.effect);
+  const commentId = known === null ? null : Number(known.id);
+  const which = what.digest === null ? "" : ` (${kind} \`${shortDigest(what.digest)}\`)`;
+  const marker = formatMarker({ runId, kind, seq: 1, forComment: null });
+  const head = `${marker}\n\n**${what.sentence}**${which}`;
+  const body = `${head}\n\n${(await context.blob(what.blob)) ?? ""}`;
   let edited = await conversation.concludePlan(commentId, body);
   if (!edited.ok && edited.error.code === "too_long")
     edited = await conversation.concludePlan(commentId, head);
   if (!edited.ok) {
-    context.trace.emit("warning", { text: `plan comment: ${edited.error.message}` });
+    context.trace.emit("warning", { text: `${kind} comment: ${edited.error.message}` });
     if (isPassing(edited.error)) return false;
   }
-  await journal.complete(effect, { id: edited.ok ? (known?.id ?? "none") : "refused", url: null });
+  await journal.complete(concluded, { id: edited.ok ? (known?.id ?? "none") : "refused", url: null });
   return true;
 }
 

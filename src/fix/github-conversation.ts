@@ -16,7 +16,14 @@ import type {
 } from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import { type OpenPullRequest, placeOf, type RunRequest } from "#src/run/run.ts";
-import { type Answer, type Conversation, isPassing, PLAN_EFFECT, type StartCheck } from "./conversation.ts";
+import {
+  type Answer,
+  type Conversation,
+  INTENT_EFFECT,
+  isPassing,
+  PLAN_EFFECT,
+  type StartCheck,
+} from "./conversation.ts";
 
 const TRIES = 5;
 const FIRST_PAUSE_MS = 1_000;
@@ -52,7 +59,13 @@ export function githubConversation(parts: ConversationParts): Conversation {
       const posted = await post(poster, journal, PLAN_EFFECT, (size) => render(size).body);
       if (!posted.ok) return posted;
       const { id: commentId, createdAt: at, body } = posted.value;
-      return ok({ commentId, at, diffShown: standsWhole(body, render) });
+      return ok({ commentId, at, diffShown: standsWhole(body, planAs(render)) });
+    },
+    intent: async (journal, render) => {
+      const posted = await post(poster, journal, INTENT_EFFECT, (size) => render(size).body);
+      if (!posted.ok) return posted;
+      const { id: commentId, createdAt: at, body } = posted.value;
+      return ok({ commentId, at, shown: standsWhole(body, render) });
     },
     result: async (journal, render) => asNull(await post(poster, journal, "result-comment", render)),
     concludePlan: (commentId, body) => concludePlan(poster, commentId, body),
@@ -77,12 +90,21 @@ export function githubConversation(parts: ConversationParts): Conversation {
   };
 }
 
-/** Whether the plan that stands shows its whole diff; one that is shorter than both of ours was cut by somebody. */
-function standsWhole(body: string, render: (size: "full" | "short") => RenderedPlan): boolean {
+type Render = (size: "full" | "short") => { readonly body: string; readonly shown: boolean };
+
+function planAs(render: (size: "full" | "short") => RenderedPlan): Render {
+  return (size) => {
+    const { body, diffShown: shown } = render(size);
+    return { body, shown };
+  };
+}
+
+/** Whether the comment that stands shows all there is to approve; one that is shorter than both of ours was cut by somebody. */
+function standsWhole(body: string, render: Render): boolean {
   const full = render("full");
-  if (body.length >= full.body.length) return full.diffShown;
+  if (body.length >= full.body.length) return full.shown;
   const short = render("short");
-  return body.length >= short.body.length && short.diffShown;
+  return body.length >= short.body.length && short.shown;
 }
 
 async function mayStart(parts: ConversationParts, github: GitHub): Promise<StartCheck> {

@@ -3,7 +3,7 @@
 import { renderStatus, type StatusFacts } from "#src/gate/status-comment.ts";
 import { isPassing } from "./conversation.ts";
 import type { RunContext } from "./run-context.ts";
-import { DELIVERY_STEPS, PUBLISH_STEP, WORK_STEPS } from "./steps.ts";
+import { PUBLISH_STEP, stepNames } from "./steps.ts";
 
 export interface StatusKeeper {
   /** Writes the present state now, unless the comment already says it. False when GitHub may take it later. */
@@ -95,7 +95,7 @@ function isUndecided(context: RunContext): boolean {
 function stepStates(context: RunContext): StatusFacts["steps"] {
   const running = context.progress.running();
   const last = new Map(context.stepLog.records().map((record) => [record.step, record.kind]));
-  return [...WORK_STEPS, ...DELIVERY_STEPS].map(({ name }) => {
+  return stepNames(context).map((name) => {
     if (running.has(name)) return { name, state: "running" };
     const kind = last.get(name);
     if (kind === "done") return { name, state: "done" };

@@ -4,11 +4,13 @@ import type { Json } from "#src/base/canonical-json.ts";
 import type { Outcome, Step, StepContext } from "#src/dag/dag.ts";
 import { isEnded } from "#src/run/run.ts";
 import { cleanUp } from "./finish.ts";
+import { hasIntentGate, intentIsDue, preparedOf } from "./intents.ts";
 import { roundsSentBack } from "./rounds.ts";
 import type { RunContext } from "./run-context.ts";
 import { awaitApproval } from "./steps/await-approval.ts";
 import { baseline } from "./steps/baseline.ts";
 import { collect } from "./steps/collect.ts";
+import { INTENT_STEP, intend } from "./steps/intent.ts";
 import { prepare } from "./steps/prepare.ts";
 import { PROPOSE_STEP, propose } from "./steps/propose.ts";
 import { publish } from "./steps/publish.ts";
@@ -34,9 +36,24 @@ interface StepPlan {
 
 const directoryStands = (output: Json) => setupStands(output as unknown as SetUp | Solved as SetUp);
 
+const PREPARE: StepPlan = {
+  name: "prepare",
+  needs: [],
+  attempts: 3,
+  minutes: 15,
+  replay: "safe",
+  work: prepare,
+};
+
+/** From the label to the intent, where the repository asks for one. */
+export const INTENT_STEPS: readonly StepPlan[] = [
+  PREPARE,
+  { name: INTENT_STEP, needs: ["prepare"], attempts: 3, minutes: 60, replay: "never", work: intend },
+];
+
 /** From the label to the plan. `baseline` and `solve` run at the same time. */
 export const WORK_STEPS: readonly StepPlan[] = [
-  { name: "prepare", needs: [], attempts: 3, minutes: 15, replay: "safe", work: prepare },
+  PREPARE,
   {
     name: "setup",
     needs: ["prepare"],
@@ -99,7 +116,21 @@ export const DELIVERY_STEPS: readonly StepPlan[] = [
 
 /** The steps a run drives in its present state, bound to the run. */
 export function stepsFor(context: RunContext): readonly Step[] {
-  return (isDelivering(context) ? DELIVERY_STEPS : WORK_STEPS).map((plan) => bind(context, plan));
+  return stepPlans(context).map((plan) => bind(context, plan));
+}
+
+/** What the repository wants is known once the run is prepared, so that stands alone. */
+function stepPlans(context: RunContext): readonly StepPlan[] {
+  if (isDelivering(context)) return DELIVERY_STEPS;
+  if (preparedOf(context) === null) return [PREPARE];
+  return intentIsDue(context) ? INTENT_STEPS : WORK_STEPS;
+}
+
+/** Names of all steps of a run in order, for its status. */
+export function stepNames(context: RunContext): readonly string[] {
+  const work = WORK_STEPS.map(({ name }) => name);
+  if (hasIntentGate(context)) work.splice(1, 0, INTENT_STEP);
+  return [...work, ...DELIVERY_STEPS.map(({ name }) => name)];
 }
 
 export function isDelivering(context: RunContext): boolean {
@@ -107,6 +138,11 @@ export function isDelivering(context: RunContext): boolean {
   return (
     state === "awaiting_approval" || state === "approved" || state === "rechecking" || state === "publishing"
   );
+}
+
+/** True while a person decides whether the work begins: the run holds no slot and drives nothing. */
+export function isResting(context: RunContext): boolean {
+  return context.run().state === "awaiting_intent";
 }
 
 function bind(context: RunContext, plan: StepPlan): Step {

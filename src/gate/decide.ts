@@ -25,8 +25,10 @@ export interface CommandFacts {
   readonly approvers: readonly string[] | null;
   /** The pull request the command was said on; null: the issue. */
   readonly pullRequest: number | null;
-  /** True when an earlier run of the issue has shown a plan: then a bare `/approve` could mean that one. */
+  /** True when an earlier run of the issue has shown a plan or an intent, or this one an intent before its plan: then a bare `/approve` could mean that one. */
   readonly hasEarlierPlan: boolean;
+  /** The digest of the run's intent once it is approved; null: there is none, or not yet. */
+  readonly approvedIntent: string | null;
   /** True while the plan is being posted: then it is too late to give the agent more to do, and too early to revise the plan. */
   readonly isProposing: boolean;
   readonly nowMs: number;
@@ -36,6 +38,7 @@ export interface CommandFacts {
 
 export type Decision =
   | { readonly act: "approve"; readonly digest: string; readonly unverified: boolean }
+  | { readonly act: "approve_intent"; readonly digest: string }
   | { readonly act: "cancel" }
   /** Closes the run's pull request, and deletes its branch while the head is ours. */
   | { readonly act: "close_pull_request" }
@@ -91,7 +94,15 @@ function decideApproval(facts: CommandFacts, command: ApproveCommand, run: Run):
     case "preparing":
     case "solving":
     case "verifying":
-      return refuse("There is no plan yet to approve; I post it when the work is done.");
+      return beforeThePlan(facts, command);
+    case "awaiting_intent": {
+      const { digest, commentId, commentAt, shown } = run.intent;
+      const stale = staleness(facts, command, {
+        ...{ name: "intent", digest, commentId, at: commentAt, shown },
+        line: `/approve ${shortDigest(digest)}`,
+      });
+      return stale ?? { act: "approve_intent", digest };
+    }
     case "approved":
     case "rechecking":
     case "publishing":
@@ -103,32 +114,67 @@ function decideApproval(facts: CommandFacts, command: ApproveCommand, run: Run):
   }
 }
 
+/** Somebody who approves the intent a second time, by its digest, has what they want. */
+function beforeThePlan({ approvedIntent }: CommandFacts, { digest }: ApproveCommand): Decision {
+  if (approvedIntent === null)
+    return refuse("There is no plan yet to approve; I post it when the work is done.");
+  if (digest !== null && approvedIntent.startsWith(digest)) return { act: "acknowledge" };
+  return refuse(
+    "The intent is approved already; there is no plan yet to approve. I post it when the work is done.",
+  );
+}
+
 function decideAwaiting(
   facts: CommandFacts,
   command: ApproveCommand,
-  run: Extract<Run, { state: "awaiting_approval" }>,
+  { plan }: Extract<Run, { state: "awaiting_approval" }>,
 ): Decision {
-  const { plan } = run;
-  const line = `/approve ${shortDigest(plan.digest)}${plan.verdict.class === "unproven" ? " unverified" : ""}`;
+  const { digest, planCommentId: commentId, planCommentAt: at, diffShown: shown } = plan;
+  const unproven = plan.verdict.class === "unproven";
+  const line = `/approve ${shortDigest(digest)}${unproven ? " unverified" : ""}`;
+  const stale = staleness(facts, command, { name: "plan", digest, commentId, at, shown, line });
+  if (stale !== null) return stale;
+  if (unproven && !command.unverified)
+    return refuse(`This plan is not proven. If you want the pull request all the same, answer \`${line}\`.`);
+  return { act: "approve", digest, unverified: command.unverified };
+}
+
+/** What stands for approval: the newest plan or intent. */
+interface Offer {
+  readonly name: "plan" | "intent";
+  readonly digest: string;
+  readonly commentId: number;
+  readonly at: number;
+  /** All of it stands in its comment. */
+  readonly shown: boolean;
+  /** The answer that leaves no doubt. */
+  readonly line: string;
+}
+
+/** Why a command does not approve what is offered; null: it does. */
+function staleness(facts: CommandFacts, command: ApproveCommand, offer: Offer): Decision | null {
+  const { name, line } = offer;
   if (facts.approvers !== null && !facts.approvers.includes(facts.by.toLowerCase()))
     return refuse(
       `\`.github/agent-fix.yml\` names who approves here (${facts.approvers.join(", ")}), and ${facts.by} is not among them.`,
     );
-  if (facts.commentId <= plan.planCommentId)
-    return refuse(`That was written before the newest plan. To approve it, answer \`${line}\`.`);
-  if (command.digest !== null && !plan.digest.startsWith(command.digest))
+  if (facts.commentId <= offer.commentId)
+    return refuse(`That was written before the newest ${name}. To approve it, answer \`${line}\`.`);
+  if (command.digest !== null && !offer.digest.startsWith(command.digest))
     return refuse(
-      `The digest \`${command.digest}\` is not the newest plan's. To approve that one, answer \`${line}\`.`,
+      `The digest \`${command.digest}\` is not the newest ${name}'s. To approve that one, answer \`${line}\`.`,
     );
-  if (command.digest === null && !plan.diffShown)
-    return refuse(`The whole diff did not fit into the plan, so please name its digest: \`${line}\`.`);
-  if (command.digest === null && facts.hasEarlierPlan && facts.nowMs - plan.planCommentAt < SETTLE_MS)
+  if (command.digest === null && !offer.shown)
     return refuse(
-      `There is an earlier plan, and the newest one is less than a minute old. Please name its digest: \`${line}\`.`,
+      name === "plan"
+        ? `The whole diff did not fit into the plan, so please name its digest: \`${line}\`.`
+        : `The intent did not fit into its comment, so please name its digest: \`${line}\`.`,
     );
-  if (plan.verdict.class === "unproven" && !command.unverified)
-    return refuse(`This plan is not proven. If you want the pull request all the same, answer \`${line}\`.`);
-  return { act: "approve", digest: plan.digest, unverified: command.unverified };
+  if (command.digest === null && facts.hasEarlierPlan && facts.nowMs - offer.at < SETTLE_MS)
+    return refuse(
+      `There is an earlier plan or intent, and the newest one is less than a minute old. Please name its digest: \`${line}\`.`,
+    );
+  return null;
 }
 
 function decideCancel({ run, pullRequest }: CommandFacts): Decision {

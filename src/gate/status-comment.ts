@@ -64,6 +64,8 @@ function stateSentence(run: Run, queuePosition: number | null): string {
         : `queued behind ${queuePosition} other${queuePosition === 1 ? "" : "s"}`;
     case "preparing":
       return "getting the repository ready";
+    case "awaiting_intent":
+      return `waiting for a maintainer: the intent \`${shortDigest(run.intent.digest)}\` is posted below`;
     case "solving":
       return run.round === 0
         ? "working on it"
@@ -174,7 +176,7 @@ export function renderAnswer(facts: AnswerFacts): string {
 export const HELP = [
   "Put the label `agent-fix` on an issue and I work on it in a sandbox, check the result with the repository's own tests, and post a plan. Only after a maintainer's approval I open a pull request.",
   "",
-  "- `/approve`, `/approve <digest>`, `/approve unverified`: open the pull request",
+  "- `/approve`, `/approve <digest>`, `/approve unverified`: open the pull request (or, where the repository asks for an intent first, begin the work)",
   "- `/revise <text>`: do it again, differently",
   "- `/retry`, `/retry budget=5`: start afresh",
   "- `/cancel`: stop, or drop the plan",

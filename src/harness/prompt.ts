@@ -63,7 +63,10 @@ function cleanAndCut(text: string, limit: number): string {
 }
 
 function testSentence({ testCommand: command, readOnly }: TaskInput): string {
-  if (readOnly) return command === null ? "No test command was found in this repository." : `The tests run with: ${command}.`;
+  if (readOnly)
+    return command === null
+      ? "No test command was found in this repository."
+      : `The tests run with: ${command}.`;
   if (command === null)
     return "No test command was found in this repository. If there are tests, find out how to run them with run_command.";
   return `The tests run with: ${command} (use run_tests).`;

@@ -1,6 +1,7 @@
 /** A run's request, its states and the events of its log; `transition.ts` holds the one function between them. */
 
 import type { StepRecord } from "#src/dag/dag.ts";
+import type { PendingIntent } from "./intent.ts";
 import type { Proposal } from "./proposal.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -110,7 +111,22 @@ export interface CommandReply {
   readonly on?: number;
 }
 
+/** What took the ground away from under a run: its issue, its repository or the app's access is gone or may not be written to. */
+export const GROUND_LOSSES = [
+  "issue_deleted",
+  "issue_transferred",
+  "app_uninstalled",
+  "app_suspended",
+  "repository_removed",
+  "repository_archived",
+  "repository_deleted",
+  "repository_transferred",
+] as const;
+
+export type GroundLoss = (typeof GROUND_LOSSES)[number];
+
 export type CancelReason =
+  | GroundLoss
   | "command"
   | "unlabeled"
   | "issue_closed"
@@ -134,6 +150,7 @@ export type RunEvent =
   | { readonly type: "command_received"; readonly fact: CommandFact }
   | { readonly type: "label_removed"; readonly by: string; readonly issueUpdatedAt: number }
   | { readonly type: "issue_closed"; readonly by: string }
+  | { readonly type: "ground_lost"; readonly why: GroundLoss; readonly by: string }
   | { readonly type: "pull_request_closed"; readonly merged: boolean; readonly by: string }
   | { readonly type: "pull_request_reopened"; readonly by: string }
   /** The decision on the fact with that seq; a fact without one is still open. The reply is an intent: its effect is called `reply-<comment id>`. */
@@ -152,6 +169,14 @@ export type RunEvent =
   | { readonly type: "effect_done"; readonly effect: string; readonly result: EffectResult }
   /** State changes. */
   | { readonly type: "phase_entered"; readonly phase: WorkPhase }
+  /** An agent that has only read has said what it would do; nothing more is done before somebody approves it. */
+  | ({ readonly type: "intended" } & PendingIntent)
+  | {
+      readonly type: "intent_approved";
+      readonly by: string;
+      readonly digest: string;
+      readonly commentId: number;
+    }
   | { readonly type: "sent_back"; readonly round: number; readonly feedback: string }
   | {
       readonly type: "proposed";
@@ -210,6 +235,7 @@ export interface Approval {
 export type Run =
   | { readonly state: "queued"; readonly request: RunRequest }
   | { readonly state: "preparing"; readonly request: RunRequest }
+  | { readonly state: "awaiting_intent"; readonly request: RunRequest; readonly intent: PendingIntent }
   | { readonly state: "solving"; readonly request: RunRequest; readonly round: number }
   | { readonly state: "verifying"; readonly request: RunRequest; readonly round: number }
   | { readonly state: "awaiting_approval"; readonly request: RunRequest; readonly plan: PendingPlan }

@@ -8,6 +8,9 @@ export type Contradiction =
   | "not_requested"
   | "requested_twice"
   | "phase_out_of_order"
+  | "intended_outside_preparation"
+  | "intent_approved_without_intent"
+  | "intent_approved_other_digest"
   | "sent_back_outside_verification"
   | "proposed_without_verification"
   | "proposed_refuted"
@@ -45,6 +48,7 @@ export function transition(run: Run, event: RunEvent): Result<Run, Contradiction
     case "command_received":
     case "label_removed":
     case "issue_closed":
+    case "ground_lost":
     case "pull_request_closed":
     case "pull_request_reopened":
     case "fact_handled":
@@ -72,6 +76,7 @@ type ProgressEvent = Exclude<
       | "command_received"
       | "label_removed"
       | "issue_closed"
+      | "ground_lost"
       | "pull_request_closed"
       | "pull_request_reopened"
       | "fact_handled"
@@ -96,6 +101,17 @@ function advance(run: LiveRun, event: ProgressEvent): Result<Run, Contradiction>
   switch (event.type) {
     case "phase_entered":
       return enterPhase(run, event.phase);
+    case "intended": {
+      const { type: _, ...intent } = event;
+      return run.state === "preparing"
+        ? ok({ state: "awaiting_intent", request, intent })
+        : err("intended_outside_preparation");
+    }
+    case "intent_approved":
+      if (run.state !== "awaiting_intent") return err("intent_approved_without_intent");
+      return event.digest === run.intent.digest
+        ? ok({ state: "preparing", request })
+        : err("intent_approved_other_digest");
     case "sent_back":
       return run.state === "verifying"
         ? ok({ state: "solving", request, round: event.round })
@@ -131,7 +147,7 @@ function advance(run: LiveRun, event: ProgressEvent): Result<Run, Contradiction>
         ? err("cancelled_while_publishing")
         : ok({ state: "cancelled", request, by: event.by, why: event.why });
     case "expired":
-      return run.state === "awaiting_approval"
+      return run.state === "awaiting_approval" || run.state === "awaiting_intent"
         ? ok({ state: "expired", request })
         : err("expired_without_plan");
   }

@@ -3,11 +3,11 @@
 import type { DriveEnd } from "#src/dag/dag.ts";
 import { type DriveOptions, drive } from "#src/dag/drive.ts";
 import { type Consequence, openFacts } from "#src/fix/facts.ts";
-import { cleanUp, concludePlan, reportFailure } from "#src/fix/finish.ts";
+import { cleanUp, concludeIntent, concludePlan, reportFailure } from "#src/fix/finish.ts";
 import { answerThreads } from "#src/fix/review.ts";
 import type { RunContext } from "#src/fix/run-context.ts";
 import { keepStatus, type StatusKeeper } from "#src/fix/status.ts";
-import { isDelivering, PUBLISH_STEP, stepsFor } from "#src/fix/steps.ts";
+import { isDelivering, isResting, PUBLISH_STEP, stepsFor } from "#src/fix/steps.ts";
 import type { Attention, Lane, Queue } from "#src/queue/queue.ts";
 import { FAILURE_CODES, type FailureCode, isEnded, type RunEvent } from "#src/run/run.ts";
 import { createFactWatch, type FactWatch } from "./fact-watch.ts";
@@ -73,6 +73,7 @@ async function windUp(context: RunContext, status: StatusKeeper): Promise<boolea
   const told = [
     await reportFailure(context),
     await concludePlan(context),
+    await concludeIntent(context),
     await answerThreads(context),
     await status.show(),
   ];
@@ -101,12 +102,18 @@ async function goOn(attended: Attended): Promise<"leave" | "later"> {
       if (facts.pending() === null) return "leave";
       continue;
     }
+    if (isResting(context)) {
+      if (await rest(attended)) return "leave";
+      continue;
+    }
     if (lane === "desk" && !isDelivering(context)) {
       await queue.push(context.runId, "work");
       await unlessStopped(status.show(), facts);
       if (facts.pending() !== null) continue;
       return "leave";
     }
+    // Whoever reads the intent sees who approved it; what GitHub does not take now is made up for at the end.
+    await unlessStopped(concludeIntent(context), facts);
     const end = await drive({
       steps: stepsFor(context),
       log: context.stepLog,
@@ -165,13 +172,19 @@ async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | 
         return "later";
       }
       if (context.run().state !== "awaiting_approval") return "again";
-      await unlessStopped(status.show(), facts);
-      await cleanUp(context);
-      // A command may have come in since the last look; nobody else will take it up while the lease is held.
-      await facts.settle();
-      return context.run().state === "awaiting_approval" && facts.pending() === null ? "leave" : "again";
+      return (await rest(attended)) ? "leave" : "again";
     }
   }
+}
+
+/** Leaves nothing but the record, and the tree of a plan, while a person decides; false when something has come in meanwhile. */
+async function rest({ context, facts, status }: Attended): Promise<boolean> {
+  const { state } = context.run();
+  await unlessStopped(status.show(), facts);
+  await cleanUp(context);
+  // A command may have come in since the last look; nobody else will take it up while the lease is held.
+  await facts.settle();
+  return context.run().state === state && facts.pending() === null;
 }
 
 const WITHDRAWN = ["unlabeled", "issue_closed", "pull_request_closed"] as const;

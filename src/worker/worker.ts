@@ -181,13 +181,16 @@ async function visit(
 
 /** Ends a plan that a newer run has superseded, or that nobody has answered for too long. */
 async function endOverdue(context: RunContext, { supersededBy, request }: StoredRun): Promise<void> {
-  if (context.run().state !== "awaiting_approval") return;
+  const { state } = context.run();
+  if (state !== "awaiting_approval" && state !== "awaiting_intent") return;
   if (supersededBy !== null) {
     const newer = await context.ports.store.run(supersededBy);
     const by = newer?.request.askedBy ?? request.askedBy;
     return context.append({ type: "cancelled", by, why: "superseded" });
   }
-  const planned = context.events().findLast(({ event }) => event.type === "proposed");
+  const planned = context
+    .events()
+    .findLast(({ event }) => event.type === "proposed" || event.type === "intended");
   if (planned !== undefined && context.ports.clock.now() - planned.at > EXPIRES_AFTER_MS)
     await context.append({ type: "expired" });
 }

@@ -145,6 +145,8 @@ function recorded(talk: Talk): Conversation {
     },
     plan: async (_journal, render) =>
       write("plan", { commentId: 1_000, at: 0, diffShown: render("full").diffShown }),
+    intent: async (_journal, render) =>
+      write("intent", { commentId: 900, at: 0, shown: render("full").shown }),
     result: (_journal, render) => write(`result ${render("full").length > 0}`, null),
     concludePlan: (id) => write(`conclude ${id}`, null),
     answer: (_journal, { commentId, reaction, body }) =>

@@ -1,5 +1,6 @@
 /** Every body the app posts, with one untrusted text in every place that others can fill. */
 
+import { type IntentFacts, readIntentWords, renderIntent } from "#src/gate/intent-comment.ts";
 import { type PlanFacts, renderPlan, type TraceFacts } from "#src/gate/plan-comment.ts";
 import { type BodyFacts, footer, pullRequestBody, readFinalWords } from "#src/gate/pull-request-text.ts";
 import { type ResultFacts, renderResult, renderStatus } from "#src/gate/status-comment.ts";
@@ -8,6 +9,7 @@ import {
   RUN_ID,
   sampleApproval,
   sampleEvidence,
+  sampleIntent,
   samplePlan,
   sampleProposal,
   sampleRequest,
@@ -100,6 +102,18 @@ function hostileTrace(text: string): TraceFacts {
   return { ...TRACE, toolCalls: Object.fromEntries(calls), stop: text };
 }
 
+export function hostileIntent(text: string): IntentFacts {
+  const words = readIntentWords(`${text}\nFiles: ${text}\nProof: ${text}\nTurns: 3`);
+  return {
+    intent: sampleIntent({ ...words, targetBranch: text }),
+    digest: samplePlan().digest,
+    warnings: Array.from({ length: 20 }, () => text),
+    trace: hostileTrace(text),
+    tracePlace: text,
+    seq: 1,
+  };
+}
+
 export function hostileResult(kind: VerdictClass | null, text: string): ResultFacts {
   return {
     runId: RUN_ID,
@@ -143,6 +157,8 @@ export const BODIES: readonly BodyMaker[] = [
   { name: "refuted result", make: (text) => renderResult(hostileResult("refuted", text), "full") },
   { name: "short result", make: (text) => renderResult(hostileResult("refuted", text), "short") },
   { name: "result without verdict", make: (text) => renderResult(hostileResult(null, text), "full") },
+  { name: "full intent", make: (text) => renderIntent(hostileIntent(text), "full").body },
+  { name: "short intent", make: (text) => renderIntent(hostileIntent(text), "short").body },
   { name: "status", make: hostileStatus },
 ];
 

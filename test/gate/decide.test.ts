@@ -53,6 +53,7 @@ function facts(change: Partial<CommandFacts> = {}): CommandFacts {
     run: runIn("awaiting_approval", PLAN),
     approvers: null,
     hasEarlierPlan: false,
+    approvedIntent: null,
     isProposing: false,
     nowMs: 10 * 60_000,
     ceilingUsd: 10,
@@ -72,6 +73,15 @@ const CLOSE_IT = "refuse: close the pull request instead";
 const TABLE: Record<State, Partial<Record<CommandName, Cell>>> = {
   queued: working("instruct"),
   preparing: working("instruct"),
+  awaiting_intent: {
+    approve: "approve_intent",
+    "approve digest": "refuse: not the newest intent's",
+    "approve wrong": "refuse: answer `/approve ",
+    revise: "new_run",
+    retry: "new_run",
+    "retry budget": "new_run",
+    cancel: "cancel",
+  },
   solving: working("instruct"),
   verifying: working("instruct"),
   awaiting_approval: {

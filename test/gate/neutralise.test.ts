@@ -23,7 +23,7 @@ import { judge, liveParts } from "./judge.ts";
 const LIMIT = 65_536;
 const OURS = { references: ["#12"] };
 const HEADINGS =
-  /^(?:✅|🟡|⚠️|❌) |^(?:What will change|Evidence|How it went|Your answer|What and why)$|^No pull request: /u;
+  /^(?:✅|🟡|⚠️|❌|📝) |^(?:What will change|Evidence|How it went|Your answer|What and why|Files|Proof|Cost)$|^No pull request: /u;
 
 function title(text: string): string {
   return JSON.stringify(text.slice(0, 50));

@@ -1,5 +1,6 @@
 /** Runs, proposals, verdicts and plans to test with: one of each, whole and valid, with the members a test wants changed. */
 
+import { type Intent, intentDigest, type PendingIntent } from "#src/run/intent.ts";
 import { type Proposal, proposalDigest } from "#src/run/proposal.ts";
 import type { Approval, PendingPlan, Run, RunRequest } from "#src/run/run.ts";
 import type { Evidence, Verdict } from "#src/run/verdict.ts";
@@ -143,6 +144,28 @@ export function samplePlan(
   };
 }
 
+export function sampleIntent(change: Partial<Intent> = {}): Intent {
+  return {
+    repositoryId: 7,
+    issue: 12,
+    runId: RUN_ID,
+    baseSha: BASE_SHA,
+    targetBranch: "main",
+    text: "The cents are not padded. I would pad them in `formatPrice`.",
+    files: ["src/price.js", "test/price.test.js"],
+    proof: "a new test in test/price.test.js for 205",
+    turns: 8,
+    estimate: { usd: 0.21, tokens: 84_000 },
+    budget: { usd: 0.42, tokens: 200_000 },
+    ...change,
+  };
+}
+
+export function samplePendingIntent(change: Partial<PendingIntent> = {}): PendingIntent {
+  const intent = change.intent ?? sampleIntent();
+  return { intent, digest: intentDigest(intent), commentId: 900, commentAt: 0, shown: true, ...change };
+}
+
 export function sampleApproval(plan: PendingPlan): Approval {
   return { by: "maya", digest: plan.digest, commentId: 1_001, unverified: false };
 }
@@ -152,6 +175,7 @@ export type State = Run["state"];
 export const STATES: readonly State[] = [
   "queued",
   "preparing",
+  "awaiting_intent",
   "solving",
   "verifying",
   "awaiting_approval",
@@ -172,6 +196,8 @@ export function runIn(state: State, plan: PendingPlan = samplePlan(), request = 
     case "preparing":
     case "expired":
       return { state, request };
+    case "awaiting_intent":
+      return { state, request, intent: samplePendingIntent() };
     case "solving":
     case "verifying":
       return { state, request, round: 1 };

@@ -9,12 +9,14 @@ import {
   runIn,
   STATES,
   type State,
+  samplePendingIntent,
   samplePlan,
   sampleRequest,
   sampleVerdict,
 } from "./sample.ts";
 
 const PLAN = samplePlan();
+const INTENT = samplePendingIntent();
 
 function proposed(plan: PendingPlan = PLAN): RunEvent {
   return { type: "proposed", ...plan };
@@ -60,6 +62,8 @@ const EVENTS = {
   preparing: { type: "phase_entered", phase: "preparing" },
   solving: { type: "phase_entered", phase: "solving" },
   verifying: { type: "phase_entered", phase: "verifying" },
+  intended: { type: "intended", ...INTENT },
+  intent_approved: { type: "intent_approved", by: "maya", digest: INTENT.digest, commentId: 901 },
   sent_back: { type: "sent_back", round: 2, feedback: "mend this" },
   proposed: proposed(),
   approved: approved(),
@@ -96,6 +100,8 @@ const COLUMNS = [
   "preparing",
   "solving",
   "verifying",
+  "intended",
+  "intent_approved",
   "sent_back",
   "proposed",
   "approved",
@@ -115,15 +121,32 @@ const WORK_TAIL = [
   "!expired_without_plan",
 ] as const;
 
+const NO_INTENT = ["!intended_outside_preparation", "!intent_approved_without_intent"] as const;
+const WORK = ["preparing", "solving", "verifying"] as const;
 const BEFORE_VERIFYING = ["!sent_back_outside_verification", "!proposed_without_verification"] as const;
-const NO_PHASE = [OUT_OF_ORDER, OUT_OF_ORDER, OUT_OF_ORDER, ...BEFORE_VERIFYING] as const;
+const NO_WORK = [OUT_OF_ORDER, OUT_OF_ORDER, OUT_OF_ORDER] as const;
+const NO_PHASE = [...NO_WORK, ...NO_INTENT, ...BEFORE_VERIFYING] as const;
 const ENDED: readonly Cell[] = COLUMNS.map(() => "!event_after_end");
 
 const TABLE: Record<State, readonly Cell[]> = {
-  queued: ["preparing", OUT_OF_ORDER, OUT_OF_ORDER, ...BEFORE_VERIFYING, ...WORK_TAIL],
-  preparing: ["preparing", "solving", "verifying", ...BEFORE_VERIFYING, ...WORK_TAIL],
-  solving: ["preparing", "solving", "verifying", ...BEFORE_VERIFYING, ...WORK_TAIL],
-  verifying: ["preparing", "solving", "verifying", "solving", "awaiting_approval", ...WORK_TAIL],
+  queued: ["preparing", OUT_OF_ORDER, OUT_OF_ORDER, ...NO_INTENT, ...BEFORE_VERIFYING, ...WORK_TAIL],
+  preparing: [
+    ...WORK,
+    "awaiting_intent",
+    "!intent_approved_without_intent",
+    ...BEFORE_VERIFYING,
+    ...WORK_TAIL,
+  ],
+  awaiting_intent: [
+    ...NO_WORK,
+    "!intended_outside_preparation",
+    "preparing",
+    ...BEFORE_VERIFYING,
+    ...WORK_TAIL.slice(0, -1),
+    "expired",
+  ],
+  solving: [...WORK, ...NO_INTENT, ...BEFORE_VERIFYING, ...WORK_TAIL],
+  verifying: [...WORK, ...NO_INTENT, "solving", "awaiting_approval", ...WORK_TAIL],
   awaiting_approval: [
     ...NO_PHASE,
     "approved",
@@ -216,6 +239,19 @@ test("an approval of another digest is a contradiction, also of a prefix and of 
     assert.equal(contradiction(waiting, approved({ digest })), "approved_other_digest");
 });
 
+test("an approval of another intent is a contradiction; the approved one leads back to the preparation, and no plan follows without work", () => {
+  const waiting = runIn("awaiting_intent");
+  for (const digest of ["f".repeat(64), INTENT.digest.slice(0, 12), PLAN.digest, ""])
+    assert.equal(
+      contradiction(waiting, { ...EVENTS.intent_approved, digest }),
+      "intent_approved_other_digest",
+    );
+  const begun = next(waiting, EVENTS.intent_approved);
+  assert.deepEqual(begun, { state: "preparing", request: sampleRequest() });
+  assert.equal(contradiction(begun, proposed()), "proposed_without_verification");
+  assert.equal(contradiction(waiting, approved()), "approved_without_plan");
+});
+
 test("an unproven plan is approved only by somebody who said unverified", () => {
   const plan = samplePlan({ kind: "unproven" });
   const waiting = runIn("awaiting_approval", plan);
@@ -282,6 +318,7 @@ test("every contradiction has a case in these tests", () => {
   const elsewhere = [
     "not_requested",
     "proposed_refuted",
+    "intent_approved_other_digest",
     "approved_other_digest",
     "approved_unproven_without_saying_so",
   ];
@@ -289,6 +326,9 @@ test("every contradiction has a case in these tests", () => {
     not_requested: true,
     requested_twice: true,
     phase_out_of_order: true,
+    intended_outside_preparation: true,
+    intent_approved_without_intent: true,
+    intent_approved_other_digest: true,
     sent_back_outside_verification: true,
     proposed_without_verification: true,
     proposed_refuted: true,

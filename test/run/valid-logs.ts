@@ -3,12 +3,20 @@
 import fc from "fast-check";
 import type { RunEvent } from "#src/run/run.ts";
 import { FAILURE_CODES } from "#src/run/run.ts";
-import { samplePlan, sampleRequest, type VerdictClass } from "./sample.ts";
+import { samplePendingIntent, samplePlan, sampleRequest, type VerdictClass } from "./sample.ts";
 
 /** Where a log stands, and the words it may go on with. */
 const GRAMMAR: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   queued: { prepare: "preparing", fail: "end", cancel: "end" },
-  preparing: { solve: "solving", prepare: "preparing", verify: "verifying", fail: "end", cancel: "end" },
+  preparing: {
+    solve: "solving",
+    intend: "intending",
+    prepare: "preparing",
+    verify: "verifying",
+    fail: "end",
+    cancel: "end",
+  },
+  intending: { approveIntent: "preparing", expire: "end", cancel: "end", fail: "end" },
   solving: { verify: "verifying", solve: "solving", prepare: "preparing", fail: "end", cancel: "end" },
   verifying: {
     propose: "waiting",
@@ -84,6 +92,13 @@ function say(
       return { type: "phase_entered", phase: "solving" };
     case "verify":
       return { type: "phase_entered", phase: "verifying" };
+    case "intend":
+      return { type: "intended", ...samplePendingIntent() };
+    case "approveIntent":
+      return {
+        ...{ type: "intent_approved", by: "maya", commentId: 901 },
+        digest: samplePendingIntent().digest,
+      };
     case "sentBack":
       return { type: "sent_back", round, feedback: "again" };
     case "propose":

@@ -9,7 +9,7 @@ import { createRedactor } from "#src/base/redact.ts";
 import { openSandbox } from "#src/cli/open-sandbox.ts";
 import { createPorts } from "#src/cli/ports.ts";
 import { loadEnv, processEnvironment } from "#src/config/environment.ts";
-import { startModelServer } from "#src/demo/model-server.ts";
+import { type ModelScript, startModelServer } from "#src/demo/model-server.ts";
 import { githubConversation } from "#src/fix/github-conversation.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
@@ -21,6 +21,7 @@ import { openSqliteStore } from "#src/store/sqlite.ts";
 import type { Store } from "#src/store/store.ts";
 import { createWorker } from "#src/worker/worker.ts";
 import { APP_ID, appKeys, WEBHOOK_SECRET } from "#test/support/github.ts";
+import { say, taskOf } from "#test/support/model-turns.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 import { MEND, tinyFiles } from "#test/support/tiny.ts";
 
@@ -47,6 +48,8 @@ export interface LivingWorker {
 }
 
 export interface CrashWorld {
+  /** The repository asks for an intent before the work. */
+  readonly intent: boolean;
   readonly github: EmbeddedGitHub;
   readonly dataDir: string;
   /** The test's own connection. */
@@ -58,7 +61,8 @@ export interface CrashWorld {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function crashWorld(): Promise<CrashWorld> {
+/** `intent`: the repository asks for an intent before the work. */
+export async function crashWorld(intent = false): Promise<CrashWorld> {
   const dir = await tempDir("crash-");
   const { publicKey, privateKey } = appKeys();
   const github = await startGitHub({
@@ -67,9 +71,9 @@ export async function crashWorld(): Promise<CrashWorld> {
     ids: systemIds,
     app: { id: APP_ID, slug: "agent-fix", owner: "acme", publicKey, webhookSecret: WEBHOOK_SECRET },
   });
-  const model = await startModelServer({ script: MEND });
+  const model = await startModelServer({ script: intent ? THINK_FIRST : MEND });
   github.createOrganization("acme");
-  const repository = await github.createRepository({ owner: "acme", name: "tiny", files: tinyFiles() });
+  const repository = await github.createRepository({ owner: "acme", name: "tiny", files: filesWith(intent) });
   github.setPermission(REPO, MAINTAINER, "maintain");
   const installationId = github.install({ repositories: [REPO] });
   const issue = github.openIssue(REPO, "ravi", { title: "add subtracts", body: "1 + 1 is 0" });
@@ -102,6 +106,7 @@ export async function crashWorld(): Promise<CrashWorld> {
   };
   return {
     github,
+    intent,
     dataDir,
     store,
     request,
@@ -115,6 +120,17 @@ export async function crashWorld(): Promise<CrashWorld> {
       await dir.remove();
     },
   };
+}
+
+const THINK_FIRST: ModelScript = (messages, tools) =>
+  taskOf(messages).startsWith("Say what")
+    ? say("I would add.\n\nFiles: add.js\nProof: the suite\nTurns: 3")
+    : MEND(messages, tools);
+
+function filesWith(intent: boolean): Readonly<Record<string, string>> {
+  const files = tinyFiles();
+  if (!intent) return files;
+  return { ...files, ".github/agent-fix.yml": `${files[".github/agent-fix.yml"]}gates: [intent]\n` };
 }
 
 interface Place {

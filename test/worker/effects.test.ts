@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { parseMarker } from "#src/gate/marker.ts";
 import { proposalDigest } from "#src/run/proposal.ts";
 import { leftBehind } from "#test/support/left-behind.ts";
-import { sample, testPart } from "#test/support/tier.ts";
+import { FULL, sample, testPart } from "#test/support/tier.ts";
 import {
   type CrashWorld,
   crashWorld,
@@ -19,23 +19,33 @@ import {
 async function see(world: CrashWorld, worker: LivingWorker): Promise<boolean> {
   const { store, github, request } = world;
   const { runId, issue } = request;
-  const answered = async () =>
-    (await store.events(runId)).some(({ event }) => event.type === "command_received");
+  const answers = async () =>
+    (await store.events(runId)).filter(({ event }) => event.type === "command_received").length;
+  const answered = async () => (await answers()) > 0;
   const quiet = async () => (await store.leases()).length === 0 && (await store.openRuns()).length === 0;
-  const planned = async () => (await store.run(runId))?.state === "awaiting_approval";
-  if (!(await answered())) {
-    if (await worker.until(planned)) return true;
+  const waiting = (state: string) => async () => (await store.run(runId))?.state === state;
+  const approve = async (digest: string | null) => {
     const commentId = github.comment(REPO, issue.number, MAINTAINER, "/approve");
     await store.appendFact(runId, `comment-${commentId}`, {
       type: "command_received",
       fact: {
-        command: { verb: "approve", digest: null, unverified: false },
+        command: { verb: "approve", digest, unverified: false },
         by: MAINTAINER,
         commentId,
         issue: { title: issue.title, body: issue.body },
       },
     });
     await worker.push(runId);
+  };
+  const digests = async (type: "intended" | "proposed") =>
+    (await store.events(runId)).flatMap(({ event }) => (event.type === type ? [event.digest] : []));
+  if (world.intent && !(await answered())) {
+    if (await worker.until(waiting("awaiting_intent"))) return true;
+    await approve((await digests("intended"))[0] ?? null);
+  }
+  if ((await answers()) < (world.intent ? 2 : 1)) {
+    if (await worker.until(waiting("awaiting_approval"))) return true;
+    await approve(world.intent ? ((await digests("proposed"))[0] ?? null) : null);
   }
   return worker.until(quiet);
 }
@@ -52,8 +62,8 @@ async function assertTheOneEnd(world: CrashWorld): Promise<void> {
   assert.deepEqual(github.issue(REPO, issue.number).reactions, ["eyes"]);
   const comments = github.comments(REPO, issue.number);
   const kinds = comments.flatMap(({ body }) => parseMarker(body)?.kind ?? []);
-  assert.deepEqual(kinds.toSorted(), ["plan", "status"]);
-  assert.deepEqual(comments.find(({ body }) => body === "/approve")?.reactions, ["+1"]);
+  assert.deepEqual(kinds.toSorted(), world.intent ? ["intent", "plan", "status"] : ["plan", "status"]);
+  for (const { body, reactions } of comments) if (body === "/approve") assert.deepEqual(reactions, ["+1"]);
   const [pull, ...more] = github.pullRequests(REPO);
   assert.ok(pull?.pull);
   assert.deepEqual(more, []);
@@ -74,8 +84,8 @@ async function assertTheOneEnd(world: CrashWorld): Promise<void> {
   assert.deepEqual(await leftBehind(world.dataDir, null), []);
 }
 
-async function killedAt(kill: Kill): Promise<void> {
-  await using world = await crashWorld();
+async function killedAt(kill: Kill, intent = false): Promise<void> {
+  await using world = await crashWorld(intent);
   await begin(world);
   const first = await world.startWorker(kill);
   try {
@@ -115,6 +125,18 @@ const kills = writes.flatMap((write): Kill[] => [
 describe("F17: a run killed at any write comes to the same end", { concurrency: 2 }, () => {
   for (const kill of sample(kills, 1))
     test(`killed ${kill.when} write ${kill.write} of ${writes.length}`, () => killedAt(kill));
+});
+
+/** Every write up to the plan, about; later ones are the matrix's above. */
+const INTENT_WRITES = 40;
+const early = Array.from({ length: INTENT_WRITES }, (_, index) => index + 1).flatMap((write): Kill[] => [
+  { write, when: "before" },
+  { write, when: "after" },
+]);
+
+describe("F17: a run that posts an intent first, killed at any write", { concurrency: 2 }, () => {
+  for (const kill of FULL ? early : [])
+    test(`killed ${kill.when} write ${kill.write}`, () => killedAt(kill, true));
 });
 
 testPart(0.5)(

@@ -15,6 +15,7 @@ import { toolSpec } from "#src/harness/tool-calls.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
 import { type Checkpoints, openCheckpoints } from "../checkpoints.ts";
+import { approvedIntent } from "../intents.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import { findRestingPlace, markStopped, type RestingPlace, startOfRound } from "../resting-place.ts";
 import { createInstructions, type Instructions, roundsSentBack } from "../rounds.ts";
@@ -22,6 +23,7 @@ import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { addTallies, createWorkKeeper, goesOn, talliesIn, type WorkKeeper } from "../work-keeper.ts";
 import { runSuiteIn } from "./baseline.ts";
 import { COLLECT_STEP, type Collected } from "./collect.ts";
+import { spentBefore } from "./intent.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
 import type { SetUp } from "./setup.ts";
 
@@ -76,6 +78,7 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
       heard: instructions.heard,
     });
     const place: Work = {
+      spent: checkpoints.value.count() === 0 ? await spentBefore(context) : checkpoints.value.newest.spent,
       ...{
         prepared,
         cache: setUp.cache,
@@ -192,6 +195,8 @@ async function lastCollected(context: RunContext): Promise<Collected | null> {
 }
 
 interface Work {
+  /** What the run has used before this sitting, the reading for an intent included. */
+  readonly spent: Spent;
   readonly prepared: Prepared;
   readonly cache: SetUp["cache"];
   readonly session: Session;
@@ -209,7 +214,7 @@ interface Work {
 /** The transcript goes on from where the work rests; what an interrupted try of this round used stays spent. */
 async function work(context: RunContext, step: StepContext, place: Work): Promise<Result<AgentEnd, string>> {
   const { ports } = context;
-  const { spent } = place.checkpoints.newest;
+  const { spent } = place;
   const resumed = resume(place.from.stored);
   if (!resumed.ok) return resumed;
   const limits = limitsOf(context, place);
@@ -251,8 +256,7 @@ async function work(context: RunContext, step: StepContext, place: Work): Promis
 }
 
 /** Tells trace and status, and whoever watches. */
-function observerOf(context: RunContext, { checkpoints, tallies, prior }: Work) {
-  const { spent } = checkpoints.newest;
+function observerOf(context: RunContext, { spent, tallies, prior }: Work) {
   const observe = createAgentObserver(context, { spent, toolCalls: tallies, retries: prior?.retries ?? 0 });
   const watch = context.ports.watchAgent?.(spent);
   return (event: HarnessEvent) => {
@@ -264,10 +268,12 @@ function observerOf(context: RunContext, { checkpoints, tallies, prior }: Work) 
 function limitsOf(context: RunContext, { prepared }: Work): AgentLimits {
   const { budget } = prepared.settings;
   const { operator } = context.ports;
+  const granted = approvedIntent(context)?.intent.budget;
+  const usd = context.request.budgetUsd ?? budget.usd;
   return {
     turns: budget.turns,
-    totalTokens: operator.maxTotalTokens,
-    costUsd: context.request.budgetUsd ?? budget.usd,
+    totalTokens: Math.min(operator.maxTotalTokens, granted?.tokens ?? operator.maxTotalTokens),
+    costUsd: Math.min(usd, granted?.usd ?? usd),
     wallClockMs: budget.minutes * 60_000,
     maxOutputTokens: operator.maxOutputTokens,
     contextTokens: operator.contextTokens,
@@ -294,6 +300,7 @@ function taskFor(context: RunContext, place: Work): string {
   const instructions = [
     parent?.instruction ?? "",
     place.prepared.settings.instructions ?? "",
+    intentText(context),
     sentBack ?? "",
     ...added,
   ].filter(notEmpty);
@@ -306,6 +313,15 @@ function taskFor(context: RunContext, place: Work): string {
     testCommand: place.prepared.detected.test?.command ?? null,
     ...(instructions.length === 0 ? {} : { instruction: instructions.join("\n\n") }),
   });
+}
+
+/** What the agent said it would do, once a maintainer has approved it. */
+function intentText(context: RunContext): string {
+  const approved = approvedIntent(context);
+  if (approved === null) return "";
+  const { text, files, proof } = approved.intent;
+  const named = `Files: ${files.length === 0 ? "none named" : files.join(", ")}\nProof: ${proof === "" ? "none named" : proof}`;
+  return `You have looked at the issue before and said what you would do; that was approved. Keep to it where it holds, and say in your last answer where you had to go beyond it:\n${text}\n${named}`;
 }
 
 function notEmpty(text: string): boolean {

@@ -4,7 +4,7 @@ import { z } from "zod";
 
 const account = z.object({ login: z.string(), type: z.string().optional() });
 
-const repository = z.object({
+export const repository = z.object({
   id: z.number().int(),
   name: z.string().min(1),
   owner: z.object({ login: z.string().min(1) }),
@@ -23,6 +23,27 @@ const issue = z.object({
 });
 
 const installation = z.object({ id: z.number().int() });
+
+export const INSTALLATION_EVENT = z.object({
+  action: z.string(),
+  installation,
+  sender: account,
+});
+
+export const REACH_EVENT = z.object({
+  action: z.string(),
+  installation,
+  repositories_added: z.array(z.object({ id: z.number().int() })).default([]),
+  repositories_removed: z.array(z.object({ id: z.number().int() })).default([]),
+  sender: account,
+});
+
+export const REPOSITORY_EVENT = z.object({
+  action: z.string(),
+  repository,
+  installation,
+  sender: account,
+});
 
 export const LABEL_EVENT = z.object({
   label: z.object({ name: z.string() }).nullish(),
@@ -43,6 +64,7 @@ export const COMMENT_EVENT = z.object({
   comment: z.object({
     id: z.number().int(),
     body: z.string().nullish(),
+    created_at: z.string().nullish(),
     user: account.nullish(),
     performed_via_github_app: z.object({ id: z.number().int() }).nullish(),
   }),
@@ -78,6 +100,9 @@ export const REVIEW_EVENT = z.object({
   sender: account,
 });
 
+export type InstallationEvent = z.output<typeof INSTALLATION_EVENT>;
+export type ReachEvent = z.output<typeof REACH_EVENT>;
+export type RepositoryEvent = z.output<typeof REPOSITORY_EVENT>;
 export type LabelEvent = z.output<typeof LABEL_EVENT>;
 export type IssueEvent = z.output<typeof ISSUE_EVENT>;
 export type CommentEvent = z.output<typeof COMMENT_EVENT>;

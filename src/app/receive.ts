@@ -1,9 +1,10 @@
 /** One webhook delivery: checked, read, and recorded together with what it becomes before it is answered. */
 
-import type { z } from "zod";
+import { z } from "zod";
 import { canonicalJson, type Json, sha256 } from "#src/base/canonical-json.ts";
 import type { Receipt } from "#src/store/store.ts";
 import type { Edge } from "./edge.ts";
+import { repository } from "./payloads.ts";
 
 /** The part of Probot's context that is used; its octokit, which reaches all repositories, is not. */
 export interface Delivery {
@@ -26,7 +27,17 @@ export interface Reading {
   readonly afterwards?: () => void;
 }
 
+const PLACED = z.object({ repository });
+
 export const NOTHING: Reading = { receipt: { kind: "nothing" } };
+
+/** Each event says where its repository is now, which a run that began earlier may know by another name. */
+function noteWhere(edge: Edge, payload: unknown): void {
+  const place = PLACED.safeParse(payload);
+  if (!place.success) return;
+  const { id, name, owner, clone_url: cloneUrl } = place.data.repository;
+  edge.app.located({ id, owner: owner.login, name, cloneUrl });
+}
 
 export async function receive<Event extends { readonly sender: { readonly type?: string | undefined } }>(
   edge: Edge,
@@ -43,6 +54,7 @@ export async function receive<Event extends { readonly sender: { readonly type?:
     return;
   }
   if (bots === "ignored" && parsed.data.sender.type === "Bot") return;
+  noteWhere(edge, payload);
   const { receipt, afterwards } = await read(edge, parsed.data, id);
   const bodyHash = sha256(canonicalJson(payload as Json));
   const received = await edge.store.receive({ id, name, bodyHash }, receipt);

@@ -7,6 +7,7 @@ import type { CommandFact, RepositoryRef, RunEvent, RunRequest } from "#src/run/
 import type { StoredRun } from "#src/store/store.ts";
 import { answerWithoutRun } from "./answer.ts";
 import { type Edge, servesOwner } from "./edge.ts";
+import { registerGroundRoutes } from "./ground.ts";
 import {
   COMMENT_EVENT,
   type CommentEvent,
@@ -37,9 +38,8 @@ const REVIEWED: Route<ReviewEvent> = { schema: REVIEW_EVENT, bots: "ignored", re
 export function registerRoutes(probot: Probot, edge: Edge): void {
   probot.on("issues.labeled", (delivery) => receive(edge, delivery, LABELED));
   probot.on("issues.unlabeled", (delivery) => receive(edge, delivery, UNLABELED));
-  probot.on(["issues.closed", "issues.deleted", "issues.transferred"], (delivery) =>
-    receive(edge, delivery, CLOSED),
-  );
+  probot.on("issues.closed", (delivery) => receive(edge, delivery, CLOSED));
+  registerGroundRoutes(probot, edge);
   probot.on("issue_comment.created", (delivery) => receive(edge, delivery, COMMENTED));
   probot.on(["pull_request.closed", "pull_request.reopened"], (delivery) =>
     receive(edge, delivery, PULL_REQUEST_ENDED),
@@ -123,6 +123,11 @@ async function onClosed(edge: Edge, event: IssueEvent, deliveryId: string): Prom
   });
 }
 
+/** What happened before the label that a run came from was not about that run, however late its delivery comes. */
+function isBefore(when: string | null | undefined, { request }: StoredRun): boolean {
+  return request.trigger === "label" && instant(when) > 0 && instant(when) < request.issue.updatedAt;
+}
+
 async function factOfActiveRun(
   edge: Edge,
   of: LabelEvent | IssueEvent,
@@ -130,7 +135,7 @@ async function factOfActiveRun(
   event: RunEvent,
 ): Promise<Reading> {
   const run = await edge.store.latestRun(of.repository.id, of.issue.number);
-  if (run === null || run.ended) return NOTHING;
+  if (run === null || run.ended || isBefore(of.issue.updated_at, run)) return NOTHING;
   return { receipt: { kind: "facts", facts: [{ runId: run.runId, key, event }] } };
 }
 
@@ -151,6 +156,7 @@ async function onComment(edge: Edge, event: CommentEvent): Promise<Reading> {
     const asked = { github, issue: issue.number, commentId: comment.id, login: sender.login, command };
     return { ...NOTHING, afterwards: () => edge.background.run("answer", answerWithoutRun(asked)) };
   }
+  if (isBefore(comment.created_at, run)) return NOTHING;
   const fact = {
     command,
     by: sender.login,

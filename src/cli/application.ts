@@ -1,6 +1,7 @@
 /** The server put together: the one place that chooses every adapter. `serve` and `demo` start exactly this. */
 
 import { homedir } from "node:os";
+import { startCatchUp } from "#src/app/catch-up.ts";
 import { createBackground, type Edge } from "#src/app/edge.ts";
 import { type Handlers, type RunningServer, startServer } from "#src/app/server.ts";
 import { createWebhookMiddleware } from "#src/app/webhooks.ts";
@@ -11,6 +12,7 @@ import type { Redactor } from "#src/base/redact.ts";
 import type { AppCredentials, Config } from "#src/config/config.ts";
 import type { Environment } from "#src/config/environment.ts";
 import { githubConversation } from "#src/fix/github-conversation.ts";
+import type { FixPorts } from "#src/fix/ports.ts";
 import type { GitHubApp } from "#src/github/github.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import { createEmbeddedQueue } from "#src/queue/embedded.ts";
@@ -76,6 +78,7 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
     ready: async () => (await store.ready()) && (await queue.ready()),
   };
   let worker: Worker | null = null;
+  const stopping = new AbortController();
   const { host, port } = config.server;
   const server = await startServer({ host, port, handlers, clock, log }).catch(async (error: unknown) => {
     await store.close();
@@ -92,7 +95,7 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
       log,
     });
     const parts: PortParts = { config, env: options.env, sandbox, store, clock, ids, log, redactor };
-    const ports = createPorts(parts, onGitHub(app, clock));
+    const ports = followMoves(createPorts(parts, onGitHub(app, clock)), app);
     const edge: Edge = {
       store,
       queue,
@@ -107,16 +110,19 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
     const { apiUrl } = config.github;
     const logLevel = config.server.logLevel === "silent" ? "fatal" : config.server.logLevel;
     const middleware = createWebhookMiddleware({ credentials, apiUrl, logLevel, log, edge });
+    const newestDelivery = await store.newestDeliveryAt();
     // Who posts a webhook in this very moment waits for the middleware instead of being turned away.
     handlers.webhooks = async (request, response) => (await middleware)(request, response);
     await middleware;
     worker = createWorker({ ports, queue, name: `${process.pid}-${ids.hex(4)}`, alone: true });
     await worker.start();
+    startCatchUp(edge, newestDelivery, stopping.signal);
   };
   const stop = async () => {
     // A connection that nobody reads keeps no process alive, and the deadlines below don't either; without this it could end half stopped.
     const awake = new AbortController();
-    const stopping = clock.sleep(AWAKE_MS, awake.signal).catch(() => undefined);
+    const slept = clock.sleep(AWAKE_MS, awake.signal).catch(() => undefined);
+    stopping.abort(new Error("the server stops"));
     handlers.webhooks = null;
     await server.close(1_000);
     // Neither waits for ever: what a stopped worker leaves is taken up at the next start, a lost reaction is only a reaction.
@@ -124,9 +130,17 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
     await store.close();
     lock.release();
     awake.abort();
-    await stopping;
+    await slept;
   };
   return { server, handlers, begin, stop };
+}
+
+/** A repository that was renamed is fetched from where it is now: git is not allowed to follow redirects. */
+function followMoves(ports: FixPorts, app: GitHubApp): FixPorts {
+  const { workspaces } = ports;
+  const fetch: typeof workspaces.fetch = ({ id, cloneUrl }, ...rest) =>
+    workspaces.fetch({ id, cloneUrl: app.placeOf(id)?.cloneUrl ?? cloneUrl }, ...rest);
+  return { ...ports, workspaces: { ...workspaces, fetch } };
 }
 
 /** How a run talks and fetches when its issue is on GitHub. */

@@ -54,6 +54,7 @@ function isRateLimit(refusal: Refusal, words: string): boolean {
 function forbiddenCode(words: string): Code {
   if (/not accessible by integration/i.test(words)) return "permission_missing";
   if (/\block(ed)?\b/i.test(words)) return "locked";
+  if (/installation has been suspended|archived so is read-only/i.test(words)) return "suspended";
   return "forbidden";
 }
 

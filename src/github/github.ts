@@ -21,6 +21,8 @@ export interface GitHubFailure {
     | "conflict"
     | "too_long"
     | "locked"
+    /** The installation is suspended or the repository archived: nothing can be done until a person undoes that. */
+    | "suspended"
     | "server_error"
     | "unreachable"
     | "cancelled";
@@ -120,6 +122,74 @@ export interface GitHub {
   reviewComments(pull: number): GitHubResult<readonly ReviewComment[]>;
   answerReviewComment(pull: number, commentId: number, body: string): GitHubResult<null>;
   addLabels(issue: number, labels: readonly string[]): GitHubResult<null>;
+  /** Open issues that carry the label, pull requests left out, lowest number first. */
+  labelledIssues(label: string): GitHubResult<readonly LabelledIssue[]>;
+  /** What happened to an issue, oldest first; only the kinds that `TimelineEvent` names. */
+  timeline(issue: number): GitHubResult<readonly TimelineEvent[]>;
+  /** When the body was last edited, ms since the epoch; null when it never was. */
+  bodyEditedAt(issue: number): GitHubResult<number | null>;
+}
+
+export interface LabelledIssue {
+  readonly number: number;
+  readonly title: string;
+  readonly body: string;
+  readonly author: string;
+  /** ms since the epoch. */
+  readonly updatedAt: number;
+}
+
+export interface TimelineEvent {
+  /** An event's or a comment's id. */
+  readonly id: number;
+  readonly kind: "labeled" | "renamed" | "commented";
+  readonly login: string;
+  /** A bot or an app did it. */
+  readonly bot: boolean;
+  /** Our own app did it. */
+  readonly ours: boolean;
+  /** ms since the epoch, in whole seconds. */
+  readonly at: number;
+  /** Of `labeled`. */
+  readonly label: string | null;
+}
+
+/** One attempt of GitHub's at delivering a webhook; attempts at the same delivery share a guid. */
+export interface HookAttempt {
+  readonly id: number;
+  readonly guid: string;
+  readonly event: string;
+  /** ms since the epoch. */
+  readonly at: number;
+  /** It was answered with a status of 200 to 299. */
+  readonly arrived: boolean;
+}
+
+export interface Installation {
+  readonly id: number;
+  /** Login of the account it is on. */
+  readonly account: string;
+  readonly suspended: boolean;
+  /** ms since the epoch. */
+  readonly createdAt: number;
+}
+
+/** Where a repository is now. */
+export interface RepositoryPlace extends RepoName {
+  readonly cloneUrl: string;
+}
+
+export interface InstalledRepository extends RepositoryPlace {
+  readonly defaultBranch: string;
+  readonly private: boolean;
+  readonly archived: boolean;
+}
+
+/** An installation, or one repository of it. */
+export interface Reach {
+  readonly installationId: number;
+  /** Null: all of its repositories. */
+  readonly repositoryId: number | null;
 }
 
 /** `read`: metadata, contents and issues read + issues write for comments. `discuss`: pull requests write too, which comments on them need. `write`: contents write too. */
@@ -139,4 +209,18 @@ export interface GitHubApp {
   }>;
   /** What an installation grants, such as `contents: write`. Asked as the app itself, so that looking makes no token that could write. */
   permissions(installationId: number): GitHubResult<Readonly<Record<string, string>>>;
+  /** Attempts at delivering the app's webhooks since that instant (ms since the epoch), newest first; at most 2,000. */
+  hookAttempts(since: number): GitHubResult<readonly HookAttempt[]>;
+  /** Asks GitHub to deliver once more what that attempt carried. */
+  redeliver(attemptId: number): GitHubResult<null>;
+  installations(): GitHubResult<readonly Installation[]>;
+  repositories(installationId: number): GitHubResult<readonly InstalledRepository[]>;
+  /** GitHub said that the app may not act there any more: kept tokens are forgotten, and for ten minutes every call is refused without being sent. */
+  lost(reach: Reach, why: Extract<GitHubFailure["code"], "not_found" | "suspended">): void;
+  /** GitHub said that the app may act there again. */
+  regained(reach: Reach): void;
+  /** GitHub said where a repository is; later calls go there, whatever name they are made by. */
+  located(place: RepositoryPlace): void;
+  /** Where GitHub last said a repository is; null when it said nothing since the start. */
+  placeOf(repositoryId: number): RepositoryPlace | null;
 }

@@ -39,7 +39,7 @@ export function createMint(parts: MintParts): (scope: TokenScope) => GitHubResul
       send: (options) =>
         octokit.request("POST /app/installations/{installation_id}/access_tokens", {
           installation_id: scope.installationId,
-          repository_ids: [scope.repositoryId],
+          ...(scope.repositoryId === null ? {} : { repository_ids: [scope.repositoryId] }),
           permissions: PERMISSIONS[scope.purpose],
           ...options,
         }),

@@ -6,15 +6,18 @@ import type { Clock } from "#src/base/clock.ts";
 import type { Log } from "#src/base/log.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import { err, messageOf, ok } from "#src/base/result.ts";
+import { appCalls } from "./app-calls.ts";
 import { type CallContext, createCaller } from "./calls.ts";
 import { gitCalls } from "./git-calls.ts";
 import type { GitHub, GitHubApp, GitHubResult } from "./github.ts";
 import { issueCalls } from "./issue-calls.ts";
 import { createMint, installationPermissions } from "./mint.ts";
 import { pullCalls } from "./pull-calls.ts";
+import { createReaches } from "./reach.ts";
 import { createSender } from "./requests.ts";
 import { reviewCalls } from "./review-calls.ts";
-import { createTokens } from "./tokens.ts";
+import { searchCalls } from "./search-calls.ts";
+import { createTokens, type TokenScope } from "./tokens.ts";
 
 export interface GitHubAppOptions {
   /** The app's numeric id. */
@@ -42,19 +45,43 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
   const asApp = () => appAuthorization(options);
   const mintParts = { octokit, send, asApp, redactor, clock };
   const tokens = createTokens(clock, createMint(mintParts));
-  const identity = createIdentity(createCaller(send, asApp, undefined), octokit);
+  const callsAsApp = createCaller(send, asApp, undefined);
+  const identity = createIdentity(callsAsApp, octokit);
+  const reaches = createReaches(clock, tokens.forgetAll);
+  const { lost, regained, located, placeOf } = reaches;
+
+  /** A token, unless GitHub said that there is nothing to be done there; what it says now is remembered. */
+  const tokenFor = async (scope: TokenScope, refused: string | null): GitHubResult<string> => {
+    const refusal = reaches.refusal(scope);
+    if (refusal !== null) return err(refusal);
+    const minted = await tokens.get(scope, refused);
+    if (minted.ok) return ok(minted.value.token);
+    if (minted.error.code === "suspended") lost({ ...scope, repositoryId: null }, "suspended");
+    return minted;
+  };
+  const authorizer = (scope: TokenScope) => async (refused: string | null) => {
+    const token = await tokenFor(scope, refused?.replace(/^token /, "") ?? null);
+    return token.ok ? ok(`token ${token.value}`) : token;
+  };
 
   return {
     identity,
+    lost,
+    regained,
+    located,
+    placeOf,
+    ...appCalls({
+      octokit,
+      asApp: callsAsApp,
+      asInstallation: (installationId) =>
+        createCaller(send, authorizer({ installationId, repositoryId: null, purpose: "list" }), undefined),
+    }),
     repository: (installationId, repo, phase, signal) => {
-      const scope = { installationId, repositoryId: repo.id, purpose: phase };
-      const authorize = async (refused: string | null) => {
-        const minted = await tokens.get(scope, refused?.replace(/^token /, "") ?? null);
-        return minted.ok ? ok(`token ${minted.value.token}`) : minted;
-      };
+      const { owner, name } = placeOf(repo.id) ?? repo;
+      const authorize = authorizer({ installationId, repositoryId: repo.id, purpose: phase });
       const context: CallContext = {
         octokit,
-        repo: { owner: repo.owner, repo: repo.name },
+        repo: { owner, repo: name },
         repositoryId: repo.id,
         identity,
         ...createCaller(send, authorize, signal),
@@ -64,13 +91,13 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
         ...gitCalls(context),
         ...pullCalls(context),
         ...reviewCalls(context),
+        ...searchCalls(context),
       } satisfies GitHub;
     },
     gitToken: async (installationId, repo, renew) => {
       const scope = { installationId, repositoryId: repo.id, purpose: "git" } as const;
       if (renew) tokens.forget(scope);
-      const minted = await tokens.get(scope, null);
-      return minted.ok ? ok(minted.value.token) : minted;
+      return tokenFor(scope, null);
     },
     permissions: (installationId) => installationPermissions(mintParts, installationId),
   };

@@ -4,10 +4,11 @@ import type { Permission, TokenPhase } from "./github.ts";
 
 export type PermissionSet = Readonly<Record<string, "read" | "write">>;
 
-/** A token's purpose: the phases of a run, and git over https. */
-export type Purpose = TokenPhase | "git";
+/** A token's purpose: the phases of a run, git over https, and the list of an installation's repositories. */
+export type Purpose = TokenPhase | "git" | "list";
 
 export const PERMISSIONS: Readonly<Record<Purpose, PermissionSet>> = {
+  list: { metadata: "read" },
   git: { metadata: "read", contents: "read" },
   read: { metadata: "read", contents: "read", issues: "write" },
   discuss: { metadata: "read", contents: "read", issues: "write", pull_requests: "write" },

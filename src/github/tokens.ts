@@ -13,7 +13,8 @@ export interface MintedToken {
 
 export interface TokenScope {
   readonly installationId: number;
-  readonly repositoryId: number;
+  /** Null: all repositories of the installation; only for listing them. */
+  readonly repositoryId: number | null;
   readonly purpose: Purpose;
 }
 
@@ -22,6 +23,8 @@ export interface Tokens {
   get(scope: TokenScope, refused: string | null): GitHubResult<MintedToken>;
   /** Forgets the kept token of that scope. */
   forget(scope: TokenScope): void;
+  /** Forgets every kept token of an installation. */
+  forgetAll(installationId: number): void;
 }
 
 const KEEP_MS = 10 * 60_000;
@@ -59,6 +62,9 @@ export function createTokens(clock: Clock, mint: (scope: TokenScope) => GitHubRe
     },
     forget: (scope) => {
       kept.delete(keyOf(scope));
+    },
+    forgetAll: (installationId) => {
+      for (const key of kept.keys()) if (key.startsWith(`${installationId}/`)) kept.delete(key);
     },
   };
 }

@@ -51,6 +51,8 @@ export const SQL = {
     WHERE lease_worker IS NOT NULL AND lease_expires_at > :now ORDER BY run_id`,
 
   knownDelivery: "SELECT 1 FROM delivery WHERE id = :id OR (name = :name AND body_hash = :bodyHash)",
+  deliveryOnRecord: "SELECT 1 FROM delivery WHERE id = :id",
+  newestDelivery: "SELECT at FROM delivery ORDER BY n DESC LIMIT 1",
   insertDelivery:
     "INSERT INTO delivery (id, name, body_hash, at) VALUES (:id, :name, :bodyHash, :at) RETURNING n",
   trimDeliveries: "DELETE FROM delivery WHERE n <= :newest - :keep",

@@ -96,7 +96,10 @@ function connect(database: DatabaseSync): Connection {
   };
 }
 
-function deliveries(connection: Connection, clock: Clock): Pick<Store, "receive"> {
+function deliveries(
+  connection: Connection,
+  clock: Clock,
+): Pick<Store, "receive" | "knownDeliveries" | "newestDeliveryAt"> {
   const { row, rows, change, transaction } = connection;
 
   const become = (receipt: Receipt): readonly string[] => {
@@ -120,6 +123,12 @@ function deliveries(connection: Connection, clock: Clock): Pick<Store, "receive"
         change(SQL.trimDeliveries, { newest: integer(inserted ?? {}, "n"), keep: DELIVERIES_KEPT });
         return { runIds: become(receipt) };
       }),
+    knownDeliveries: async (ids) =>
+      new Set(ids.filter((id) => row(SQL.deliveryOnRecord, { id }) !== undefined)),
+    newestDeliveryAt: async () => {
+      const newest = row(SQL.newestDelivery, {});
+      return newest === undefined ? null : integer(newest, "at");
+    },
   };
 }
 

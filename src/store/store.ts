@@ -70,6 +70,10 @@ export interface Store {
     delivery: Delivery,
     receipt: Receipt,
   ): Promise<"duplicate" | { readonly runIds: readonly string[] }>;
+  /** Those of the delivery ids that are on record. */
+  knownDeliveries(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** When the newest delivery on record was taken, ms since the epoch; null when there is none. */
+  newestDeliveryAt(): Promise<number | null>;
 
   /**
    * Creates a run (state `queued`) with its first event, unless the issue has a run that has not ended: then that one's id. Atomic.

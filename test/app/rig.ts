@@ -25,6 +25,8 @@ export interface AppRig extends GitHubRig {
   /** Lines of the log, parsed. */
   readonly logged: readonly Readonly<Record<string, unknown>>[];
   readonly handlers: Handlers;
+  /** What the routes work with. */
+  readonly edge: Edge;
   /** Waits until every webhook was answered and all background work is done. */
   settled(): Promise<void>;
   /** All runs, newest first. */
@@ -91,6 +93,7 @@ export async function appRig(options: AppRigOptions = {}): Promise<AppRig> {
     pushed,
     logged,
     handlers,
+    edge,
     runs,
     settled: async () => {
       await hub.settled();

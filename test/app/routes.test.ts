@@ -178,7 +178,7 @@ test("taking the label off, closing and deleting the issue are facts of its acti
   assert.deepEqual(await rig.facts(), [
     { type: "label_removed", by: "tom", issueUpdatedAt: unlabeledAt },
     { type: "issue_closed", by: "maya" },
-    { type: "issue_closed", by: "acme" },
+    { type: "ground_lost", why: "issue_deleted", by: "acme" },
   ]);
   assert.equal(rig.pushed.length, before + 3);
 });
@@ -196,7 +196,7 @@ test("an issue that moves to another repository, or is closed by a bot, is a fac
   await rig.post(JSON.stringify({ ...payload, action: "transferred" }));
   assert.deepEqual(
     (await rig.facts()).map((event) => `${event.type} ${"by" in event ? event.by : ""}`),
-    ["issue_closed maya", "issue_closed stale[bot]", "issue_closed stale[bot]"],
+    ["issue_closed maya", "issue_closed stale[bot]", "ground_lost stale[bot]"],
   );
 });
 

@@ -267,7 +267,7 @@ test("a locked issue, a suspended and a removed installation each have their own
   const github = rig.github("read");
   assert.equal((await failure(github.createComment(number, "hello"))).code, "locked");
   hub.setSuspended(installation, true);
-  assert.equal((await failure(github.issue(number))).code, "forbidden");
+  assert.equal((await failure(github.issue(number))).code, "suspended");
   hub.setSuspended(installation, false);
   hub.uninstall(installation);
   const gone = await failure(rig.github("write").issue(number));

@@ -15,8 +15,8 @@ type Headers = Readonly<Record<string, string>>;
 const CODES: readonly (readonly [GitHubFailure["code"], number, unknown, Headers])[] = [
   ["unauthorized", 401, { message: "Bad credentials" }, {}],
   ["permission_missing", 403, { message: "Resource not accessible by integration" }, {}],
-  ["forbidden", 403, { message: "Repository was archived so is read-only." }, {}],
-  ["forbidden", 403, { message: "This installation has been suspended" }, {}],
+  ["suspended", 403, { message: "Repository was archived so is read-only." }, {}],
+  ["suspended", 403, { message: "This installation has been suspended" }, {}],
   ["locked", 403, { message: "Unable to create comment because issue is locked." }, {}],
   ["locked", 403, { message: "Unable to create comment because issue is lock." }, {}],
   ["rate_limited", 403, { message: "You have exceeded a secondary rate limit." }, {}],

@@ -36,6 +36,19 @@ export function deliveryCases(name: string, on: On): void {
       },
     );
 
+    on("which deliveries are on record, and when the newest was taken", async (store, clock, reopen) => {
+      assert.equal(await store.newestDeliveryAt(), null);
+      assert.deepEqual(await store.knownDeliveries(["a"]), new Set());
+      await store.receive(delivery("a", "h1"), NOTHING);
+      await clock.advance(5_000);
+      await store.receive(delivery("b", "h2"), NOTHING);
+      await clock.advance(5_000);
+      await store.receive(delivery("c", "h2"), NOTHING);
+      const again = await reopen();
+      assert.deepEqual(await again.knownDeliveries(["a", "b", "c", "d"]), new Set(["a", "b"]));
+      assert.equal(await again.newestDeliveryAt(), clock.now() - 5_000);
+    });
+
     on("F01: a delivery and its run or fact are recorded together, and once", async (store) => {
       const ask = (id: string): Receipt => ({ kind: "run", request: runRequest(id) });
       assert.deepEqual(await store.receive(delivery("a", "h1"), ask("r1")), { runIds: ["r1"] });

@@ -94,6 +94,7 @@ export function requireAccess(caller: Caller, repository: Repository, needs: Nee
   }
   if (caller.token.installation.suspension !== null)
     throw refuse(403, "This installation has been suspended");
+  if (repository.archived && !onlyReads) throw refuse(403, "Repository was archived so is read-only.");
   const enough = needs.some(([name, level]) => allows(caller.token.permissions, name, level));
   if (!enough) throw notAccessible(spelled(needs));
 }

@@ -8,7 +8,8 @@ import type { FaultKind, Faults } from "./faults.ts";
 import { GIT_ENVIRONMENT } from "./git.ts";
 import { gitOf, type Hub } from "./hub.ts";
 import { branchMoved } from "./pull-actions.ts";
-import { findRepository, type Installation, type Repository } from "./state.ts";
+import { repositoryHtml } from "./repository-shapes.ts";
+import { findRepository, type Installation, movedRepository, type Repository } from "./state.ts";
 
 /** One ref that a push over HTTP changed. */
 export interface Push {
@@ -45,6 +46,8 @@ export function createGitHttp(hub: Hub, faults: Faults): GitHttp {
       const isPush = service === "git-receive-pack";
       const caller = callerOf(hub, request.headers.authorization);
       const refusal = refusalOf(caller, repository, isPush);
+      const moved = repository === null ? movedRepository(hub.state, owner, name) : null;
+      if (moved !== null) return redirected(response, { hub, moved, rest, search: url.search });
       if (refusal !== null || repository === null) {
         refuseGit(response, refusal ?? 404);
         return true;
@@ -73,6 +76,16 @@ export function createGitHttp(hub: Hub, faults: Faults): GitHttp {
       return true;
     },
   };
+}
+
+/** GitHub leads from a former name to the present one. */
+function redirected(
+  response: ServerResponse,
+  to: { readonly hub: Hub; readonly moved: Repository; readonly rest: string; readonly search: string },
+): true {
+  const location = `${repositoryHtml(to.hub.urls, to.moved)}.git/${to.rest}${to.search}`;
+  response.writeHead(301, { location }).end();
+  return true;
 }
 
 interface Pushed {

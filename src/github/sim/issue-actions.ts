@@ -41,6 +41,7 @@ export function newIssue(
     createdAt: now,
     updatedAt: now,
     closedAt: null,
+    bodyEditedAt: null,
     pull: content.pull,
   };
   repository.issues.set(issue.number, issue);
@@ -71,7 +72,11 @@ export function editIssue(
   if (change.title !== undefined && change.title !== issue.title)
     addEvent(hub, issue, actor, { event: "renamed", rename: { from: issue.title, to: change.title } });
   issue.title = change.title ?? issue.title;
-  if (change.body !== undefined) issue.body = change.body;
+  if (change.body !== undefined) {
+    issue.body = change.body;
+    issue.bodyEditedAt = hub.clock.now();
+  }
+  issue.updatedAt = hub.clock.now();
   announceIssue(hub, issue, actor, { action: "edited", changes });
 }
 

@@ -50,6 +50,7 @@ export const DEFAULT_EVENTS: readonly string[] = [
   "issue_comment",
   "pull_request",
   "pull_request_review",
+  "repository",
 ];
 
 export function registerApp(hub: Hub, settings: AppSettings): App {

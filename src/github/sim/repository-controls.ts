@@ -104,6 +104,7 @@ async function createRepository(hub: Hub, wanted: NewRepository): Promise<Reposi
     id: takeId(state),
     owner: addAccount(state, wanted.owner, "User"),
     name: wanted.name,
+    archived: false,
     private: wanted.private ?? false,
     defaultBranch: wanted.defaultBranch ?? "main",
     description: wanted.description ?? null,

@@ -45,7 +45,7 @@ export function repositoryShape(urls: Urls, repository: Repository): JsonObject 
     has_discussions: false,
     forks_count: 0,
     mirror_url: null,
-    archived: false,
+    archived: repository.archived,
     disabled: false,
     open_issues_count: open.length,
     license: null,

@@ -37,7 +37,7 @@ export async function answerRest(
   response: ServerResponse,
   url: URL,
 ): Promise<void> {
-  const path = url.pathname.slice("/api/v3".length);
+  const path = byName(parts.hub, url.pathname.replace(/^\/api(\/v3)?/, ""));
   const method = request.method ?? "GET";
   const text = await readAll(request);
   if (text === null) return void response.destroy();
@@ -56,6 +56,14 @@ export async function answerRest(
   parts.onExchange(exchangeOf(asked, caller, answer, fault !== null));
   if (fault !== null) return void response.destroy();
   respond(parts.hub, response, answer);
+}
+
+/** Redirects lead to addresses by id. */
+function byName({ state }: Hub, path: string): string {
+  const [, id, below = ""] = /^\/repositories\/(\d+)(\/.*)?$/.exec(path) ?? [];
+  const repository = id === undefined ? undefined : state.repositories.get(Number(id));
+  if (repository === undefined) return path;
+  return `/repos/${repository.owner.login}/${repository.name}${below}`;
 }
 
 function failAsPlanned(parts: RestParts, asked: Asked, fault: FaultKind, response: ServerResponse): void {

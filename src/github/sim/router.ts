@@ -1,10 +1,10 @@
 /** The route table of the embedded GitHub: templates in GitHub's spelling, and the checks that every repository route shares. */
 
 import { type Caller, type Needs, requireAccess } from "./access.ts";
-import { type Answer, notFound, refuse } from "./answers.ts";
+import { type Answer, notFound, type Refusal, refuse } from "./answers.ts";
 import type { Actor, Hub } from "./hub.ts";
 import type { JsonObject } from "./json.ts";
-import { type App, findRepository, type Repository } from "./state.ts";
+import { type App, findRepository, movedRepository, type Repository } from "./state.ts";
 
 export interface Call {
   readonly hub: Hub;
@@ -42,11 +42,24 @@ export function repositoryRoute(
     template,
     handle: (call) => {
       const repository = findRepository(call.hub.state, param(call, "owner"), param(call, "repo"));
-      if (repository === null) throw notFound();
+      if (repository === null) throw elsewhere(call, method);
       requireAccess(call.caller, repository, needs);
       return handle({ ...call, repository, actor: actorOf(call) });
     },
   };
+}
+
+/** GitHub leads to where a renamed or transferred repository is now, by its id; only reads may change their method on the way. */
+function elsewhere(call: Call, method: string): Refusal {
+  const moved = movedRepository(call.hub.state, param(call, "owner"), param(call, "repo"));
+  if (moved === null) return notFound();
+  const api = call.hub.urls.api;
+  const below = call.url.slice(`${api}/repos/${param(call, "owner")}/${param(call, "repo")}`.length);
+  const query = call.query.size === 0 ? "" : `?${call.query}`;
+  const status = method === "GET" ? 301 : 307;
+  return refuse(status, status === 301 ? "Moved Permanently" : "Temporary Redirect", {
+    location: `${api}/repositories/${moved.id}${below}${query}`,
+  });
 }
 
 /** A route for an app's JWT only. */

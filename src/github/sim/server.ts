@@ -9,8 +9,10 @@ import { messageOf } from "#src/base/result.ts";
 import type { Exchange } from "./exchanges.ts";
 import { createFaults, type Fault } from "./faults.ts";
 import { createGitHttp, type Push } from "./git-http.ts";
+import { graphqlRoutes } from "./graphql.ts";
 import type { Hub } from "./hub.ts";
 import { createIssueControls, type IssueControls } from "./issue-controls.ts";
+import { createLifecycleControls, type LifecycleControls } from "./lifecycle-controls.ts";
 import { type AppSettings, createManifests, registerApp } from "./manifest.ts";
 import { createRepositoryControls, type RepositoryControls } from "./repository-controls.ts";
 import { answerRest } from "./rest.ts";
@@ -41,7 +43,7 @@ export interface EmbeddedGitHubOptions {
   readonly onExchange?: (exchange: Exchange) => void;
 }
 
-export interface EmbeddedGitHub extends IssueControls, RepositoryControls {
+export interface EmbeddedGitHub extends IssueControls, RepositoryControls, LifecycleControls {
   /** `127.0.0.1:PORT`, what GHE_HOST takes. */
   readonly host: string;
   /** `http://127.0.0.1:PORT` */
@@ -94,6 +96,7 @@ export async function startGitHub(options: EmbeddedGitHubOptions): Promise<Embed
     webhooks: hub.webhooks,
     ...createIssueControls(hub),
     ...createRepositoryControls(hub),
+    ...createLifecycleControls(hub),
     ...parts.controls,
     settled: () => hub.webhooks.settled(),
     close: async () => {
@@ -155,6 +158,7 @@ function createParts(
       ...refRoutes,
       ...gitDataRoutes,
       ...pullRoutes,
+      ...graphqlRoutes,
       ...manifests.routes,
     ]),
     onExchange: (exchange: Exchange) => {
@@ -164,7 +168,7 @@ function createParts(
   };
   const handle: Handler = async (request, response) => {
     const url = new URL(request.url ?? "/", hub.urls.html);
-    if (url.pathname.startsWith("/api/v3/")) return answerRest(rest, request, response, url);
+    if (url.pathname.startsWith("/api/v3/") || url.pathname === "/api/graphql") return answerRest(rest, request, response, url);
     if (await gitHttp.handle(request, response, url)) return;
     if (await manifests.handle(request, response, url)) return;
     response.writeHead(404, { "content-type": "text/plain" });

@@ -155,6 +155,8 @@ export interface Issue {
   readonly createdAt: number;
   updatedAt: number;
   closedAt: number | null;
+  /** When the body was last edited; null when it never was. */
+  bodyEditedAt: number | null;
   readonly pull: Pull | null;
 }
 
@@ -166,8 +168,9 @@ export interface Role {
 
 export interface Repository {
   readonly id: number;
-  readonly owner: Account;
-  readonly name: string;
+  owner: Account;
+  name: string;
+  archived: boolean;
   readonly private: boolean;
   readonly defaultBranch: string;
   readonly description: string | null;
@@ -187,6 +190,8 @@ export interface State {
   readonly installations: Map<number, Installation>;
   readonly tokens: Map<string, AccessToken>;
   readonly repositories: Map<number, Repository>;
+  /** Ids by former lower-case `owner/name`; GitHub redirects from there until the name is taken again. */
+  readonly formerNames: Map<string, number>;
   /** The next id of anything; ids are unique across kinds, so that a mix-up cannot go unnoticed. */
   nextId: number;
 }
@@ -198,6 +203,7 @@ export function createState(): State {
     installations: new Map(),
     tokens: new Map(),
     repositories: new Map(),
+    formerNames: new Map(),
     nextId: 1001,
   };
 }
@@ -212,6 +218,13 @@ export function findRepository(state: State, owner: string, name: string): Repos
   for (const repository of state.repositories.values())
     if (`${repository.owner.login}/${repository.name}`.toLowerCase() === wanted) return repository;
   return null;
+}
+
+/** The repository that once had that name; null as well when another has it now. */
+export function movedRepository(state: State, owner: string, name: string): Repository | null {
+  if (findRepository(state, owner, name) !== null) return null;
+  const id = state.formerNames.get(`${owner}/${name}`.toLowerCase());
+  return id === undefined ? null : (state.repositories.get(id) ?? null);
 }
 
 export function findInstallation(state: State, repository: Repository): readonly Installation[] {

@@ -1,6 +1,6 @@
 /** Routes by which an app looks at its webhook deliveries and asks for one again. */
 
-import { notFound, ok, paged } from "../answers.ts";
+import { type Answer, notFound, ok } from "../answers.ts";
 import { type JsonObject, timeText } from "../json.ts";
 import { appRoute, type Call, param, type Route } from "../router.ts";
 import type { App } from "../state.ts";
@@ -9,8 +9,8 @@ import type { Delivery } from "../webhooks.ts";
 export const deliveryRoutes: readonly Route[] = [
   appRoute("GET", "/app/hook/deliveries", (call, app) => {
     const own = call.hub.webhooks.deliveries().filter((entry) => entry.appId === app.id);
-    const attempted = own.filter((entry) => entry.deliveredAt !== null).reverse();
-    return paged(call.query, call.url, attempted.map(deliveryShape));
+    const attempted = own.filter((entry) => entry.deliveredAt !== null).sort((a, b) => b.id - a.id);
+    return pageByCursor(call, attempted);
   }),
   appRoute("GET", "/app/hook/deliveries/{delivery_id}", (call, app) => {
     const delivery = deliveryOf(call, app);
@@ -26,6 +26,22 @@ export const deliveryRoutes: readonly Route[] = [
     return { status: 202, body: {} };
   }),
 ];
+
+const DEFAULT_PAGE = 30;
+const LARGEST_PAGE = 100;
+
+/** GitHub pages this list by a cursor and not by numbers. */
+function pageByCursor({ query, url }: Call, attempts: readonly Delivery[]): Answer {
+  const perPage = Math.min(LARGEST_PAGE, Number(query.get("per_page") ?? DEFAULT_PAGE));
+  const before = Number(/^v1_(\d+)$/.exec(query.get("cursor") ?? "")?.[1] ?? Number.POSITIVE_INFINITY);
+  const rest = attempts.filter(({ id }) => id < before);
+  const page = rest.slice(0, perPage);
+  const next = new URLSearchParams({ per_page: String(perPage), cursor: `v1_${page.at(-1)?.id ?? 0}` });
+  return {
+    ...ok(page.map(deliveryShape)),
+    headers: rest.length > perPage ? { link: `<${url}?${next}>; rel="next"` } : {},
+  };
+}
 
 function deliveryOf(call: Call, app: App): Delivery {
   const id = Number(param(call, "delivery_id"));

@@ -14,7 +14,7 @@ export const EXIT_CODES: Readonly<Record<Verdict["class"], number>> = {
 function headline(verdict: Verdict): string {
   switch (verdict.class) {
     case "proven":
-      return `PROVEN. ${provenBy(verdict.by)}`;
+      return `PROVEN. ${provenBy(verdict.by, "a test of the patch's own")}`;
     case "passing":
       return `PASSING, not proven. ${verdict.because}`;
     case "unproven":

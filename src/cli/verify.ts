@@ -3,7 +3,6 @@
 import { rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { createRedactor } from "#src/base/redact.ts";
@@ -18,73 +17,16 @@ import { localDataDir } from "./places.ts";
 import { verificationPorts } from "./ports.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { exitCodeOf, listenToSignals } from "./signals.ts";
+import { readOptions, type VerifyOptions } from "./verify-options.ts";
 import { describeVerification, EXIT_CODES } from "./verify-report.ts";
-
-const USAGE = `agent-fix verify --repo DIR --patch FILE: what a patch is worth, established with the repository's own tests.
-
-  --repo DIR     a git checkout; it is not changed
-  --base SHA     the commit that the patch is for, full id; default: the newest commit of the current branch
-  --patch FILE   a unified diff, as \`git diff\`, \`git format-patch\` or GitHub's .patch address give it; - reads standard input
-  --output FILE  the evidence as JSON: commands, exit codes, digests, and each test in each run
-  --json         the same JSON on standard output instead of the report
-  --no-progress  no progress on standard error
-
-Everything runs in the sandbox; no model and no key is needed. Exit codes:
-  0  proven: a test fails without the patch and passes with it, and nothing broke
-  1  nothing was verified: the message says what is wrong with the repository, the patch or this machine
-  2  wrong options
-  3  passing: nothing broke, but no test proves the patch
-  4  unproven: the report says why
-  5  refuted: something that passed before fails with the patch`;
-
-interface Options {
-  readonly repo: string;
-  readonly base: string | null;
-  readonly patch: string;
-  readonly output: string | null;
-  readonly json: boolean;
-  readonly progress: boolean;
-}
 
 /** Exit codes as the usage text says; 128 + the signal's number when it was stopped. */
 export async function verify(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    allowNegative: true,
-    options: {
-      repo: { type: "string" },
-      base: { type: "string" },
-      patch: { type: "string" },
-      output: { type: "string" },
-      json: { type: "boolean", default: false },
-      progress: { type: "boolean", default: true },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  });
-  if (values.help) {
-    console.log(USAGE);
-    return 0;
-  }
-  const { repo, base, patch } = values;
-  if (repo === undefined || patch === undefined) {
-    console.error(`Both --repo and --patch are needed.\n\n${USAGE}`);
-    return 2;
-  }
-  if (base !== undefined && !/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(base)) {
-    console.error(`--base ${JSON.stringify(base)} is no full commit id; \`git rev-parse ${base}\` gives it.`);
-    return 2;
-  }
-  return verifyWith({
-    repo: resolve(repo),
-    base: base ?? null,
-    patch,
-    output: values.output ?? null,
-    json: values.json,
-    progress: values.progress,
-  });
+  const options = readOptions(args);
+  return typeof options === "number" ? options : verifyWith(options);
 }
 
-async function verifyWith(options: Options): Promise<number> {
+async function verifyWith(options: VerifyOptions): Promise<number> {
   const env = processEnvironment();
   // No model is asked; without its settings the others still count.
   const loaded = loadEnv({ ...env, OPENAI_BASE_URL: env.OPENAI_BASE_URL ?? "http://127.0.0.1/" }, "local");
@@ -112,6 +54,7 @@ async function verifyWith(options: Options): Promise<number> {
       branch: repository.defaultBranch,
       base: options.base,
       patch,
+      commands: { test: options.testCommand, setup: options.setupCommand },
       signal: stop.signal,
       begin: (what) => bar.begin(what),
       observe: ({ evidence }) => bar.done(evidence.label, evidence.durationMs),
@@ -135,7 +78,7 @@ async function verifyWith(options: Options): Promise<number> {
   }
 }
 
-async function report(verification: Verification, { json, output }: Options): Promise<number> {
+async function report(verification: Verification, { json, output }: VerifyOptions): Promise<number> {
   if (output !== null) await writeFile(resolve(output), verification.evidence);
   process.stdout.write(json ? verification.evidence : `${describeVerification(verification)}\n`);
   return EXIT_CODES[verification.verdict.class];

@@ -2,7 +2,7 @@
 
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import type { Verdict } from "#src/run/verdict.ts";
-import type { Detected, SuiteResult } from "#src/verify/verify.ts";
+import type { Detected, DetectedCommand, SuiteResult } from "#src/verify/verify.ts";
 import type { BuiltTree, CommitFiles } from "#src/workspace/workspace.ts";
 import { evidenceFile } from "./evidence-file.ts";
 import type { FixPorts } from "./ports.ts";
@@ -21,6 +21,8 @@ export interface PatchRequest {
   readonly base: string | null;
   /** Unified diff as `git diff` and `git format-patch` write it. */
   readonly patch: string;
+  /** Commands that the caller names instead of the repository's; null: detect. An empty set-up: none. */
+  readonly commands: { readonly setup: string | null; readonly test: string | null };
   readonly signal: AbortSignal;
   /** Told what begins, for people. */
   readonly begin: (what: string) => void;
@@ -135,10 +137,7 @@ export async function verifyPatchFile(
   if (!tree.ok) return tree;
   if (tree.value.changes.length === 0) return err("the patch changes nothing");
   const { files, baseSha, settings } = prepared.value;
-  const { setup, test, workingDirectory } = settings;
-  // Unlike in a run, what is changed is known by now: in a monorepo it says whose tests are asked.
-  const near = tree.value.changes.map((change) => change.path);
-  const detected = await ports.detect(files, { setup, test, workingDirectory, near });
+  const detected = await detectFor(ports, request, { files, settings, changes: tree.value.changes });
   const known = { baseSha, settings, detected };
   begin(detected.setup === null ? "make a checkout" : `set up: ${detected.setup.command}`);
   const setUp = await buildSetUp(context, known, "base", signal);
@@ -172,6 +171,30 @@ export async function verifyPatchFile(
     results,
   });
   return ok({ verdict, base: baseSha, detected, changes: tree.value.changes, evidence });
+}
+
+interface Known {
+  readonly files: CommitFiles;
+  readonly settings: Prepared["settings"];
+  readonly changes: BuiltTree["changes"];
+}
+
+/** Unlike in a run, what is changed is known by now: in a monorepo it says whose tests are asked. */
+async function detectFor(ports: Ports, { commands }: PatchRequest, known: Known): Promise<Detected> {
+  const { setup, test, workingDirectory } = known.settings;
+  const detected = await ports.detect(known.files, {
+    setup: commands.setup ?? setup,
+    test: commands.test ?? test,
+    workingDirectory,
+    near: known.changes.map((change) => change.path),
+  });
+  const named = <T extends DetectedCommand>(command: T | null, given: string | null): T | null =>
+    command === null || given === null ? command : { ...command, because: "named by the caller" };
+  return {
+    ...detected,
+    setup: named(detected.setup, commands.setup),
+    test: named(detected.test, commands.test),
+  };
 }
 
 /** The commit's files, or why there are none to work on. */

@@ -15,7 +15,8 @@ export interface Room {
 export const FULL_ROOM: Room = { names: 12, chars: 160 };
 export const SHORT_ROOM: Room = { names: 4, chars: 80 };
 
-export function provenBy(by: NonEmpty<FailToPass>): string {
+/** `brought`: how tests that come with the patch are called. */
+export function provenBy(by: NonEmpty<FailToPass>, brought = "a test the agent wrote"): string {
   const names = by
     .slice(0, 3)
     .map((proof) => code(proof.test, FULL_ROOM.chars))
@@ -23,7 +24,7 @@ export function provenBy(by: NonEmpty<FailToPass>): string {
   const more = by.length > 3 ? ` and ${by.length - 3} more` : "";
   const kind = by.some((proof) => proof.source === "existing")
     ? "an existing test"
-    : "a test the agent wrote (it fails without the fix)";
+    : `${brought} (it fails without the fix)`;
   return `Proven by ${kind}: ${names}${more}.`;
 }
 

@@ -48,6 +48,9 @@ test("wrong options, a missing patch and a patch that does not apply are told, w
   const short = run(["--repo", repo, "--patch", patch, "--base", "main"], data);
   assert.equal(short.status, 2);
   assert.match(short.stderr, /no full commit id; `git rev-parse main` gives it/);
+  const blank = run(["--repo", repo, "--patch", patch, "--test-command", " "], data);
+  assert.equal(blank.status, 2);
+  assert.match(blank.stderr, /--test-command is empty/);
   assert.match(run(["--repo", repo, "--patch", "/nowhere"], data).stderr, /cannot be read/);
   assert.match(run(["--repo", temp.path, "--patch", patch], data).stderr, /no git checkout/);
   const bad = run(["--repo", repo, "--patch", patch], data);

@@ -11,7 +11,8 @@ function isLowSurrogate(unit: number): boolean {
 /** The longest start of `text` of at most `length` units that does not end inside a surrogate pair. */
 export function headOf(text: string, length: number): string {
   if (text.length <= length) return text;
-  const end = length > 0 && isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length;
+  if (length <= 0) return "";
+  const end = isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length;
   return text.slice(0, end);
 }
 

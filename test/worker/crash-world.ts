@@ -43,6 +43,8 @@ export interface LivingWorker {
   /** Resolves with true when it was killed as planned, with false when `done` holds first. */
   until(done: () => Promise<boolean>): Promise<boolean>;
   push(runId: string): Promise<void>;
+  /** Kills it in this moment. */
+  die(): void;
   /** Waits until nothing of it runs. */
   gone(): Promise<void>;
 }
@@ -155,6 +157,7 @@ async function startWorker(place: Place, kill: Kill | null): Promise<LivingWorke
   return {
     writes: store.writes,
     push: (runId) => queue.push(runId, "desk"),
+    die: store.die,
     until: (done) => store.until(done),
     gone: async () => {
       await worker.stop(STOP_MS);
@@ -200,7 +203,7 @@ async function portsOf(
   return { ports, sandbox };
 }
 
-interface KillableStore extends Store, Pick<LivingWorker, "writes" | "until"> {}
+interface KillableStore extends Store, Pick<LivingWorker, "writes" | "until" | "die"> {}
 
 /** The store of a process that is killed at one of its writes: from then on nothing gets through. */
 function killable(real: Store, kill: Kill | null, dead: AbortController): KillableStore {
@@ -209,9 +212,12 @@ function killable(real: Store, kill: Kill | null, dead: AbortController): Killab
   const changed = () => {
     for (const listener of listeners) listener();
   };
-  const die = (): never => {
+  const end = () => {
     dead.abort(new Error("killed"));
     changed();
+  };
+  const die = (): never => {
+    end();
     throw new Error("the process was killed");
   };
   const alive = () => {
@@ -251,6 +257,7 @@ function killable(real: Store, kill: Kill | null, dead: AbortController): Killab
     putBlob: (...values) => written(() => real.putBlob(...values)),
     settle: (...values) => written(() => real.settle(...values)),
     writes: () => writes,
+    die: end,
     until: (done) =>
       new Promise((resolve, reject) => {
         const finish = (end: () => void) => {

@@ -2,87 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { parseMarker } from "#src/gate/marker.ts";
-import { proposalDigest } from "#src/run/proposal.ts";
-import { leftBehind } from "#test/support/left-behind.ts";
 import { FULL, sample, testPart } from "#test/support/tier.ts";
-import {
-  type CrashWorld,
-  crashWorld,
-  type Kill,
-  type LivingWorker,
-  MAINTAINER,
-  REPO,
-} from "./crash-world.ts";
-
-/** Brings the run as far as this worker lives; true when it was killed. */
-async function see(world: CrashWorld, worker: LivingWorker): Promise<boolean> {
-  const { store, github, request } = world;
-  const { runId, issue } = request;
-  const answers = async () =>
-    (await store.events(runId)).filter(({ event }) => event.type === "command_received").length;
-  const answered = async () => (await answers()) > 0;
-  const quiet = async () => (await store.leases()).length === 0 && (await store.openRuns()).length === 0;
-  const waiting = (state: string) => async () => (await store.run(runId))?.state === state;
-  const approve = async (digest: string | null) => {
-    const commentId = github.comment(REPO, issue.number, MAINTAINER, "/approve");
-    await store.appendFact(runId, `comment-${commentId}`, {
-      type: "command_received",
-      fact: {
-        command: { verb: "approve", digest, unverified: false },
-        by: MAINTAINER,
-        commentId,
-        issue: { title: issue.title, body: issue.body },
-      },
-    });
-    await worker.push(runId);
-  };
-  const digests = async (type: "intended" | "proposed") =>
-    (await store.events(runId)).flatMap(({ event }) => (event.type === type ? [event.digest] : []));
-  if (world.intent && !(await answered())) {
-    if (await worker.until(waiting("awaiting_intent"))) return true;
-    await approve((await digests("intended"))[0] ?? null);
-  }
-  if ((await answers()) < (world.intent ? 2 : 1)) {
-    if (await worker.until(waiting("awaiting_approval"))) return true;
-    await approve(world.intent ? ((await digests("proposed"))[0] ?? null) : null);
-  }
-  return worker.until(quiet);
-}
-
-async function begin(world: CrashWorld): Promise<void> {
-  assert.ok((await world.store.createRun(world.request)).ok);
-}
-
-async function assertTheOneEnd(world: CrashWorld): Promise<void> {
-  const { github, store, request, baseSha } = world;
-  const { runId, issue } = request;
-  const events = (await store.events(runId)).map(({ event }) => event);
-  assert.equal((await store.run(runId))?.state, "published");
-  assert.deepEqual(github.issue(REPO, issue.number).reactions, ["eyes"]);
-  const comments = github.comments(REPO, issue.number);
-  const kinds = comments.flatMap(({ body }) => parseMarker(body)?.kind ?? []);
-  assert.deepEqual(kinds.toSorted(), world.intent ? ["intent", "plan", "status"] : ["plan", "status"]);
-  for (const { body, reactions } of comments) if (body === "/approve") assert.deepEqual(reactions, ["+1"]);
-  const [pull, ...more] = github.pullRequests(REPO);
-  assert.ok(pull?.pull);
-  assert.deepEqual(more, []);
-  const refs = await github.git(REPO).refs();
-  const branch = `refs/heads/agent-fix/issue-${issue.number}-${runId}`;
-  assert.deepEqual([...refs.keys()].toSorted(), [branch, "refs/heads/main"].toSorted());
-  const proposed = events.findLast((event) => event.type === "proposed");
-  const approved = events.findLast((event) => event.type === "approved");
-  assert.ok(proposed?.type === "proposed" && approved?.type === "approved");
-  assert.equal(events.filter((event) => event.type === "approved").length, 1);
-  assert.equal(approved.digest, proposalDigest(proposed.proposal));
-  const commit = await github.git(REPO).readCommit(refs.get(branch) ?? "");
-  assert.deepEqual(commit?.parents, [baseSha]);
-  assert.equal(commit?.tree, proposed.proposal.treeId);
-  const told = comments.map(({ body }) => body).join("\n");
-  assert.match(told, new RegExp(`done: pull request #${pull.number}`), "the status comment tells the end");
-  assert.match(told, new RegExp(`Published as #${pull.number}`), "the plan comment tells the end");
-  assert.deepEqual(await leftBehind(world.dataDir, null), []);
-}
+import { crashWorld, type Kill, type LivingWorker } from "./crash-world.ts";
+import { assertTheOneEnd, begin, see } from "./one-end.ts";
 
 async function killedAt(kill: Kill, intent = false): Promise<void> {
   await using world = await crashWorld(intent);

@@ -23,6 +23,10 @@ export interface Fault {
   readonly path: RegExp;
   /** How many requests it meets; Infinity for all. */
   readonly times: number;
+  /** How many are let through first; default none. */
+  readonly skip?: number;
+  /** Called when a request has come that meets it, before anything is done. */
+  readonly onMet?: () => void;
   readonly fault: FaultKind;
 }
 
@@ -34,17 +38,20 @@ export interface Faults {
 }
 
 export function createFaults(): Faults {
-  let planned: { readonly fault: Fault; left: number }[] = [];
+  let planned: { readonly fault: Fault; left: number; toSkip: number }[] = [];
   return {
     add: (fault) => {
-      planned.push({ fault, left: fault.times });
+      planned.push({ fault, left: fault.times, toSkip: fault.skip ?? 0 });
     },
     take: (method, path) => {
-      const found = planned.find(
+      const fitting = planned.filter(
         ({ fault, left }) => left > 0 && fault.method === method && fault.path.test(path),
       );
+      const found = fitting.find(({ toSkip }) => toSkip === 0);
+      for (const entry of fitting) if (entry.toSkip > 0) entry.toSkip--;
       if (found === undefined) return null;
       found.left--;
+      found.fault.onMet?.();
       return found.fault.fault;
     },
     clear: () => {

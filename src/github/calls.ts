@@ -26,12 +26,11 @@ export interface CallContext extends Caller {
 
 export function createCaller(
   send: Sender,
-  authorize: Call<unknown, unknown>["authorize"],
-  signal: AbortSignal | undefined,
+  of: Pick<Call<unknown, unknown>, "authorize" | "signal" | "budget">,
 ): Caller {
   return {
-    read: (request, shape) => send({ kind: "read", signal, authorize, send: request, shape }),
-    write: (request, shape) => send({ kind: "write", signal, authorize, send: request, shape }),
+    read: (request, shape) => send({ ...of, kind: "read", send: request, shape }),
+    write: (request, shape) => send({ ...of, kind: "write", send: request, shape }),
   };
 }
 

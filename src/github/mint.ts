@@ -18,6 +18,9 @@ export interface MintParts {
   readonly clock: Clock;
 }
 
+/** Calls as the app itself count against a limit of its own. */
+export const APP_BUDGET = "app";
+
 /** How long after its end a token is still kept out of texts: one may be written late, and clocks differ. */
 const FORGET_AFTER_MS = 3_600_000;
 
@@ -35,6 +38,7 @@ export function createMint(parts: MintParts): (scope: TokenScope) => GitHubResul
     const minted = await send({
       kind: "read",
       signal: undefined,
+      budget: APP_BUDGET,
       authorize: asApp,
       send: (options) =>
         octokit.request("POST /app/installations/{installation_id}/access_tokens", {
@@ -85,6 +89,7 @@ export function installationPermissions(
   return send({
     kind: "read",
     signal: undefined,
+    budget: APP_BUDGET,
     authorize: asApp,
     send: (options) =>
       octokit.request("GET /app/installations/{installation_id}", {

@@ -11,7 +11,7 @@ import { type CallContext, createCaller } from "./calls.ts";
 import { gitCalls } from "./git-calls.ts";
 import type { GitHub, GitHubApp, GitHubResult } from "./github.ts";
 import { issueCalls } from "./issue-calls.ts";
-import { createMint, installationPermissions } from "./mint.ts";
+import { APP_BUDGET, createMint, installationPermissions } from "./mint.ts";
 import { pullCalls } from "./pull-calls.ts";
 import { createReaches } from "./reach.ts";
 import { createSender } from "./requests.ts";
@@ -45,7 +45,7 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
   const asApp = () => appAuthorization(options);
   const mintParts = { octokit, send, asApp, redactor, clock };
   const tokens = createTokens(clock, createMint(mintParts));
-  const callsAsApp = createCaller(send, asApp, undefined);
+  const callsAsApp = createCaller(send, { authorize: asApp, signal: undefined, budget: APP_BUDGET });
   const identity = createIdentity(callsAsApp, octokit);
   const reaches = createReaches(clock, tokens.forgetAll);
   const { lost, regained, located, placeOf } = reaches;
@@ -74,7 +74,11 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
       octokit,
       asApp: callsAsApp,
       asInstallation: (installationId) =>
-        createCaller(send, authorizer({ installationId, repositoryId: null, purpose: "list" }), undefined),
+        createCaller(send, {
+          authorize: authorizer({ installationId, repositoryId: null, purpose: "list" }),
+          signal: undefined,
+          budget: String(installationId),
+        }),
     }),
     repository: (installationId, repo, phase, signal) => {
       const { owner, name } = placeOf(repo.id) ?? repo;
@@ -84,7 +88,7 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
         repo: { owner, repo: name },
         repositoryId: repo.id,
         identity,
-        ...createCaller(send, authorize, signal),
+        ...createCaller(send, { authorize, signal, budget: String(installationId) }),
       };
       return {
         ...issueCalls(context),

@@ -6,7 +6,8 @@ import type { Redactor } from "#src/base/redact.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import { cancelled, failureOf, unreachable } from "./failures.ts";
 import type { GitHubFailure, GitHubResult } from "./github.ts";
-import { nextWait, type Progress } from "./waits.ts";
+import { createLimits, type Limits } from "./limits.ts";
+import { isTooLong, nextWait, type Progress } from "./waits.ts";
 
 /** What each Octokit request is given besides its own parameters. */
 export interface SendOptions {
@@ -23,6 +24,8 @@ export interface Answer<T> {
 export interface Call<T, R> {
   /** Reads are sent again after server and network failures; writes are not. */
   readonly kind: "read" | "write";
+  /** Whose rate limit it counts against: the app's, or an installation's. */
+  readonly budget: string;
   readonly signal: AbortSignal | undefined;
   /** The Authorization header; `refused` is the header that a 401 came back for. */
   readonly authorize: (refused: string | null) => GitHubResult<string>;
@@ -44,11 +47,18 @@ export function createSender(parts: {
   readonly log: Log;
 }): Sender {
   const { clock, redactor, log } = parts;
+  const limits = createLimits(clock);
   return async <T, R>(call: Call<T, R>) => {
     let progress: Progress = { kind: call.kind, broken: 0, limited: 0, limitWaitMs: 0 };
     let refused: string | null = null;
     for (;;) {
-      const tried: Result<R, Failed> = await attempt(call, refused, clock);
+      const held = limits.waitOf(call.budget);
+      if (isTooLong(held, progress)) return err(heldBack(held));
+      if (held > 0) {
+        progress = { ...progress, limitWaitMs: progress.limitWaitMs + held };
+        if (!(await slept(clock, held, call.signal))) return err(cancelled());
+      }
+      const tried: Result<R, Failed> = await attempt(call, refused, { clock, limits });
       if (tried.ok) return tried;
       const failure = redacted(tried.error.failure, redactor);
       if (failure.code === "unauthorized" && refused === null && tried.error.authorization !== null) {
@@ -59,10 +69,12 @@ export function createSender(parts: {
       if (tried.error.authorization === null) return err(failure);
       progress = counted(progress, failure);
       const wait = nextWait(failure, progress);
+      const limitMs = failure.code === "rate_limited" ? (wait ?? failure.retryAfterMs ?? 0) : 0;
+      limits.note(call.budget, limitMs);
       if (wait === null) return err(failure);
       log.warn({ code: failure.code, status: failure.status, waitMs: wait }, "GitHub call is tried again");
-      if (failure.code === "rate_limited")
-        progress = { ...progress, limitWaitMs: progress.limitWaitMs + wait };
+      // The next turn waits, as every other call on that budget does.
+      if (limitMs > 0) continue;
       if (!(await slept(clock, wait, call.signal))) return err(cancelled());
     }
   };
@@ -77,16 +89,25 @@ interface Failed {
 async function attempt<T, R>(
   call: Call<T, R>,
   refused: string | null,
-  clock: Clock,
+  parts: SendParts,
 ): Promise<Result<R, Failed>> {
   if (call.signal?.aborted) return err({ failure: cancelled(), authorization: null });
   const token = await unlessAborted(call.authorize(refused), call.signal);
   if (!token.ok) return err({ failure: token.error, authorization: null });
-  const sent = await sendOnce(call, token.value, clock);
+  const sent = await sendOnce(call, token.value, parts);
   return sent.ok ? sent : err({ failure: sent.error, authorization: token.value });
 }
 
-async function sendOnce<T, R>(call: Call<T, R>, authorization: string, clock: Clock): GitHubResult<R> {
+interface SendParts {
+  readonly clock: Clock;
+  readonly limits: Limits;
+}
+
+async function sendOnce<T, R>(
+  call: Call<T, R>,
+  authorization: string,
+  { clock, limits }: SendParts,
+): GitHubResult<R> {
   const controller = new AbortController();
   let timedOut = false;
   const stopTimer = clock.timer(TIME_LIMIT_MS, () => {
@@ -100,6 +121,7 @@ async function sendOnce<T, R>(call: Call<T, R>, authorization: string, clock: Cl
       headers: { authorization, "x-github-api-version": API_VERSION },
       request: { signal: controller.signal },
     });
+    limits.read(call.budget, answer.headers);
     return shaped(call, answer);
   } catch (error) {
     if (call.signal?.aborted) return err(cancelled());
@@ -144,6 +166,17 @@ function answerOf(error: unknown): Parameters<typeof failureOf>[0] | null {
     status: Number(response.status),
     headers: { ...headers },
     body: "data" in response ? response.data : null,
+  };
+}
+
+/** Nothing was sent: the limit that another call met holds for longer than a call may wait. */
+function heldBack(waitMs: number): GitHubFailure {
+  const minutes = Math.ceil(waitMs / 60_000);
+  return {
+    code: "rate_limited",
+    status: null,
+    message: `GitHub's rate limit is used up for about ${minutes} more minute${minutes === 1 ? "" : "s"}; nothing was sent.`,
+    retryAfterMs: waitMs,
   };
 }
 

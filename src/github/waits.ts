@@ -21,6 +21,11 @@ const READ_BACKOFF_MS = 1_000;
 /** GitHub asks for a minute when it names no time; three growing waits come to 105 s. */
 const LIMIT_BACKOFF_MS = 15_000;
 
+/** True when a call has no patience left for such a wait (ms). */
+export function isTooLong(waitMs: number, progress: Progress): boolean {
+  return waitMs > 0 && progress.limitWaitMs + waitMs > MAX_LIMIT_WAIT_MS;
+}
+
 /**
  * The wait in ms before the next try, or null to give up. A rate-limit answer means that nothing was done, so a write
  * may follow it too; after a server or network failure only a read is sent again.
@@ -30,7 +35,7 @@ export function nextWait(failure: GitHubFailure, progress: Progress): number | n
     const wait = failure.retryAfterMs ?? LIMIT_BACKOFF_MS * 2 ** (progress.limited - 1);
     // A wait of zero would turn a wrong clock into a busy loop.
     const bounded = Math.max(wait, 1_000);
-    return progress.limitWaitMs + bounded <= MAX_LIMIT_WAIT_MS ? bounded : null;
+    return isTooLong(bounded, progress) ? null : bounded;
   }
   if (failure.code !== "server_error" && failure.code !== "unreachable") return null;
   if (progress.kind === "write" || progress.broken >= MAX_READ_TRIES) return null;

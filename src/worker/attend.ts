@@ -7,6 +7,7 @@ import { cleanUp, concludeIntent, concludePlan, reportFailure } from "#src/fix/f
 import { answerThreads } from "#src/fix/review.ts";
 import type { RunContext } from "#src/fix/run-context.ts";
 import { keepStatus, type StatusKeeper } from "#src/fix/status.ts";
+import { PROPOSE_STEP } from "#src/fix/steps/propose.ts";
 import { isDelivering, isResting, PUBLISH_STEP, stepsFor } from "#src/fix/steps.ts";
 import type { Attention, Lane, Queue } from "#src/queue/queue.ts";
 import { FAILURE_CODES, type FailureCode, isEnded, type RunEvent } from "#src/run/run.ts";
@@ -166,8 +167,8 @@ async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | 
       await endFailed(context, end);
       return "again";
     case "waiting": {
-      // GitHub gave no answer; the next visit asks again.
-      if (end.step === PUBLISH_STEP) {
+      // GitHub gave no answer, or takes no plan for a while; the next visit asks again.
+      if (end.step === PUBLISH_STEP || isPlanHeldBack(context, end.step)) {
         await unlessStopped(status.show(), facts);
         return "later";
       }
@@ -185,6 +186,11 @@ async function rest({ context, facts, status }: Attended): Promise<boolean> {
   // A command may have come in since the last look; nobody else will take it up while the lease is held.
   await facts.settle();
   return context.run().state === state && facts.pending() === null;
+}
+
+/** A result that was sent back leaves another state behind. */
+function isPlanHeldBack(context: RunContext, step: string): boolean {
+  return step === PROPOSE_STEP && context.run().state === "verifying";
 }
 
 const WITHDRAWN = ["unlabeled", "issue_closed", "pull_request_closed"] as const;

@@ -5,9 +5,11 @@ import { hasInvisible } from "#src/gate/neutralise.ts";
 import type { PlanFacts } from "#src/gate/plan-comment.ts";
 import { renderPlan } from "#src/gate/plan-comment.ts";
 import { pullRequestBody, readFinalWords } from "#src/gate/pull-request-text.ts";
+import type { GitHubFailure } from "#src/github/github.ts";
 import { type Proposal, proposalDigest } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import { factsOf } from "../agent-observer.ts";
+import { PLAN_EFFECT } from "../conversation.ts";
 import { instructionsSoFar, roundsAgainst } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { type Collected, DIFF_BLOB } from "./collect.ts";
@@ -17,6 +19,8 @@ import type { Verified } from "./verify.ts";
 
 export const PROPOSE_STEP = "propose";
 export const PLAN_BLOB = "plan-body";
+/** Twice the time after which GitHub's limits begin anew. */
+const PATIENCE_MS = 2 * 3_600_000;
 
 export interface ProposedPlan {
   readonly digest: string;
@@ -51,6 +55,7 @@ export async function propose(context: RunContext, step: StepContext): Promise<O
   const posted = await context.conversation.plan(context.journal, (size) =>
     renderPlan({ ...facts, explanation: words.explanation }, size),
   );
+  if (!posted.ok && isHeldBack(context, posted.error.code)) return { kind: "waiting" };
   if (!posted.ok)
     return {
       kind: "failed",
@@ -72,6 +77,16 @@ export async function propose(context: RunContext, step: StepContext): Promise<O
   });
   const plan: ProposedPlan = { digest };
   return { kind: "done", output: asJson(plan) };
+}
+
+/** The result is kept, and a limit or a suspension passes; who looks at the run again posts it (FAULTS F13). */
+function isHeldBack(context: RunContext, code: GitHubFailure["code"]): boolean {
+  if (code !== "rate_limited" && code !== "suspended") return false;
+  const begun = context
+    .events()
+    .find(({ event }) => event.type === "effect_intended" && event.effect === PLAN_EFFECT);
+  const { clock } = context.ports;
+  return clock.now() - (begun?.at ?? clock.now()) < PATIENCE_MS;
 }
 
 function withoutMarker(body: string): string {

@@ -1,11 +1,14 @@
 #!/bin/sh
 # Makes sure that the system programs agent-fix uses are installed; silent and quick when they are.
 # As root with apt it installs what is missing, else it says what to install and fails.
-# With the word "full" it also takes what only the full tier of the tests needs: podman, a small image made here, and other languages.
+# With the word "browser" it also takes the browser in which the tests open the demo's pages, and with "full" what else only
+# the full tier of the tests needs: podman, a small image made here, and other languages.
 set -eu
 
 # program:package, as Debian and Ubuntu name them
 NEEDED="bwrap:bubblewrap git:git rg:ripgrep socat:socat setpriv:util-linux prlimit:util-linux"
+# what the tests open pages in
+BROWSER="chromium:chromium"
 # what only the full tier of the tests needs
 FULL="podman:podman runc:runc debootstrap:debootstrap"
 # the test runners of other ecosystems, whose reports are read from real runs
@@ -14,7 +17,15 @@ FULL="$FULL make:make gcc:gcc cmake:cmake meson:meson cargo:cargo go:golang-go j
 FULL="$FULL poetry:python3-poetry bundle:bundler composer:composer gradle:gradle mvn:maven"
 FULL="$FULL bats:bats rspec:ruby-rspec rake:rake phpunit:phpunit mix:elixir"
 set_wanted=${1:-needed}
-[ "$set_wanted" = full ] && NEEDED="$NEEDED $FULL"
+case $set_wanted in
+  needed) ;;
+  browser) NEEDED="$NEEDED $BROWSER" ;;
+  full) NEEDED="$NEEDED $BROWSER $FULL" ;;
+  *)
+    echo "agent-fix: there is no set of packages called $set_wanted; there are: needed, browser, full" >&2
+    exit 2
+    ;;
+esac
 
 # The image that the container sandbox is tested in; kept in podman's own store, never in the repository.
 image() {

@@ -1,17 +1,19 @@
 /** `agent-fix demo`: the real server against an embedded GitHub and a scripted model, and nothing outside this machine. */
 
+import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { WEBHOOK_PATH } from "#src/app/webhooks.ts";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { createRedactor } from "#src/base/redact.ts";
 import { formatProblems, secretsOf } from "#src/config/config.ts";
 import { type Environment, loadEnv, processEnvironment } from "#src/config/environment.ts";
+import { browse } from "#src/demo/browse.ts";
+import { type Choices, readChoices, USAGE } from "#src/demo/choices.ts";
 import { askPerson } from "#src/demo/keyboard.ts";
 import { type ModelServer, scriptedModelSettings, startModelServer } from "#src/demo/model-server.ts";
-import { SCENARIOS, type Scenario, scriptOf } from "#src/demo/scripts.ts";
+import { scriptOf } from "#src/demo/scripts.ts";
 import { type Stage, setStage } from "#src/demo/stage.ts";
 import { type StoryEnd, tell } from "#src/demo/story.ts";
 import { createTerminal } from "#src/demo/terminal.ts";
@@ -19,82 +21,55 @@ import { startApplication } from "./application.ts";
 import { createLog, toStandardError } from "./logger.ts";
 import { dataDirOf, traceDirectory, traceFile } from "./places.ts";
 
-const USAGE = `agent-fix demo: the whole job on this machine, without an account, a key or a network.
-
-  --scenario NAME   ${SCENARIOS.join(", ")} (default: good)
-  --interactive     you are the maintainer: type /approve, /revise <text>, /cancel ...
-  --real-model      use the model that MODEL_API, its key and OPENAI_MODEL name
-  --keep            keep the demo's directory, with its trace, for a look`;
-
 const MINUTE = 60_000;
 
 /** Exit code 0 when the scenario ended as it should, 1 otherwise. */
 export async function demo(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      scenario: { type: "string", default: "good" },
-      interactive: { type: "boolean", default: false },
-      "real-model": { type: "boolean", default: false },
-      keep: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  });
-  if (values.help) {
+  const choices = readChoices(args);
+  if (!choices.ok) {
+    console.error(choices.error);
+    return 2;
+  }
+  if (choices.value === "help") {
     console.log(USAGE);
     return 0;
   }
-  const scenario = SCENARIOS.find((known) => known === values.scenario);
-  if (scenario === undefined) {
-    console.error(
-      `There is no scenario ${JSON.stringify(values.scenario)}; there are ${SCENARIOS.join(", ")}.`,
-    );
-    return 2;
-  }
   const env = processEnvironment();
-  if (values["real-model"] && (env.OPENAI_API_KEY ?? "") === "" && (env.OPENAI_BASE_URL ?? "") === "") {
+  if (choices.value.realModel && (env.OPENAI_API_KEY ?? "") === "" && (env.OPENAI_BASE_URL ?? "") === "") {
     console.error("--real-model needs OPENAI_API_KEY (or OPENAI_BASE_URL of a server that takes none).");
     return 2;
   }
-  const choices = {
-    scenario,
-    interactive: values.interactive,
-    realModel: values["real-model"],
-    keep: values.keep,
-  };
-  return play(env, choices);
-}
-
-interface Choices {
-  readonly scenario: Scenario;
-  readonly interactive: boolean;
-  readonly realModel: boolean;
-  readonly keep: boolean;
+  return play(env, choices.value);
 }
 
 async function play(env: Environment, choices: Choices): Promise<number> {
-  const { scenario, interactive, realModel, keep } = choices;
+  const { scenario, maintainer, port, realModel, keep } = choices;
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort(new Error("stopped")));
   process.once("SIGTERM", () => stop.abort(new Error("stopped")));
-  const stage = await setStage({ clock: systemClock, ids: systemIds, scenario, keep });
+  const stage = await setStage({ clock: systemClock, ids: systemIds, scenario, keep, port });
   let model: ModelServer | null = null;
   try {
     const key = systemIds.hex(12);
     if (!realModel) model = await startModelServer({ script: scriptOf(scenario), key });
     const modelEnv = model === null ? {} : scriptedModelSettings(model.url, key);
-    const end = await withApplication({ ...env, ...stage.env, ...modelEnv }, stage, (dataDir) =>
-      tell({
+    const terminal = createTerminal({ stream: process.stdout, interactive: process.stdout.isTTY === true });
+    const end = await withApplication({ ...env, ...stage.env, ...modelEnv }, stage, (dataDir) => {
+      const parts = {
         stage,
-        terminal: createTerminal({ stream: process.stdout, interactive: process.stdout.isTTY === true }),
-        clock: systemClock,
+        terminal,
         signal: stop.signal,
-        tracePath: (runId) => traceFile(dataDir, runId),
-        ask: interactive ? askPerson : null,
+        tracePath: (id: string) => traceFile(dataDir, id),
+      };
+      if (maintainer === "web") return browse(parts);
+      return tell({
+        ...parts,
+        clock: systemClock,
+        ask: maintainer === "keyboard" ? askPerson : null,
         output: process.stdout,
         limitMs: realModel ? 60 * MINUTE : 5 * MINUTE,
-      }),
-    );
+      });
+    });
     await keepTraces(stage, env);
     console.log(farewell(stage, keep));
     return endedAsItShould(end, choices) ? 0 : 1;
@@ -107,8 +82,8 @@ async function play(env: Environment, choices: Choices): Promise<number> {
 async function withApplication(
   env: Environment,
   stage: Stage,
-  work: (dataDir: string) => Promise<StoryEnd>,
-): Promise<StoryEnd> {
+  work: (dataDir: string) => Promise<StoryEnd | null>,
+): Promise<StoryEnd | null> {
   const loaded = loadEnv(env);
   if (!loaded.ok) throw new Error(formatProblems(loaded.error));
   const config = loaded.value;
@@ -126,13 +101,14 @@ async function withApplication(
   }
 }
 
-function endedAsItShould(end: StoryEnd, { scenario, interactive, realModel }: Choices): boolean {
-  if (interactive || realModel) return true;
+function endedAsItShould(end: StoryEnd | null, { scenario, maintainer, realModel }: Choices): boolean {
+  if (maintainer !== "played" || realModel) return true;
   return end === (scenario === "good" ? "published" : "refused");
 }
 
 /** The trace outlives the demo's directory, so that `agent-fix trace` shows it afterwards. */
 async function keepTraces(stage: Stage, env: Environment): Promise<void> {
+  if (!existsSync(traceDirectory(join(stage.directory, "data")))) return;
   const target = traceDirectory(dataDirOf(env));
   await cp(traceDirectory(join(stage.directory, "data")), target, { recursive: true });
 }
@@ -142,7 +118,7 @@ function farewell(stage: Stage, keep: boolean): string {
     "",
     "bin/agent-fix trace lists the traces kept here, bin/agent-fix trace <run id> tells what a run did.",
     ...(keep ? [`Everything else is kept in ${stage.directory}; remove it when you are done.`] : []),
-    "Other scenarios: npm run demo -- --scenario lying-model, or cheating-model; --interactive lets you answer.",
+    "Other scenarios: npm run demo -- --scenario lying-model, or cheating-model; --interactive or --web lets you answer.",
     "To connect a real repository: npm start, open the page it prints, and follow it (README, five minutes).",
   ].join("\n");
 }

@@ -67,6 +67,30 @@ const GOOD: readonly ServedTurn[] = [
   },
 ];
 
+const ONE_MORE_TEST = `
+test("keeps two digits for whole amounts", () => {
+  assert.equal(formatPrice(1000), "10.00");
+});
+`;
+
+/** What a maintainer asks for after the plan, whatever it is, is one more test. */
+const REVISING: readonly ServedTurn[] = [
+  { text: "I look at what is there.", calls: [{ name: "read_file", args: { path: "test/price.test.js" } }] },
+  {
+    text: "I add a case for whole amounts.",
+    calls: [
+      {
+        name: "edit_file",
+        args: { path: "test/price.test.js", old: NEW_TEST, new: NEW_TEST + ONE_MORE_TEST },
+      },
+    ],
+  },
+  { calls: [{ name: "run_tests", args: {} }] },
+  {
+    text: "Test whole amounts too\n\nAs asked for in the review there is one more test, for an amount without cents; the fix is as it was.",
+  },
+];
+
 /** Changes the wrong thing, adds a test it never runs, and says that all is well. */
 const LYING: readonly ServedTurn[] = [
   { calls: [{ name: "read_file", args: { path: "src/price.js" } }] },
@@ -118,6 +142,9 @@ const INSISTING: ServedTurn = {
   text: "Pad cents to two digits\n\nI checked once more: everything is fixed and all tests pass.",
 };
 
+/** How the agent's task begins to tell what a maintainer wrote. */
+const MORE_WANTED = "A maintainer of the repository asks for this in addition:";
+
 const TURNS: Readonly<Record<Scenario, readonly ServedTurn[]>> = {
   good: GOOD,
   "lying-model": LYING,
@@ -126,8 +153,11 @@ const TURNS: Readonly<Record<Scenario, readonly ServedTurn[]>> = {
 
 /** Plays the scenario's turns by the number of replies the transcript already holds; it keeps no state of its own. */
 export function scriptOf(scenario: Scenario): ModelScript {
-  const turns = TURNS[scenario];
   return (messages) => {
+    const asked = messages.some(
+      ({ role, content }) => role === "user" && content?.includes(MORE_WANTED) === true,
+    );
+    const turns = scenario === "good" && asked ? REVISING : TURNS[scenario];
     const said = messages.filter((message) => message.role === "assistant").length;
     return turns[said] ?? (scenario === "good" ? (turns.at(-1) ?? INSISTING) : INSISTING);
   };

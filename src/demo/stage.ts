@@ -37,10 +37,12 @@ export interface StageOptions {
   readonly scenario: Scenario;
   /** True: `close` leaves the directory. */
   readonly keep: boolean;
+  /** Port of the embedded GitHub; 0: any free one. */
+  readonly port: number;
 }
 
 export async function setStage(options: StageOptions): Promise<Stage> {
-  const { clock, ids, scenario, keep } = options;
+  const { clock, ids, scenario, keep, port } = options;
   const directory = await mkdtemp(join(tmpdir(), "agent-fix-demo-"));
   const { privateKey, publicKey } = generateKeyPairSync("rsa", {
     modulusLength: 2048,
@@ -52,6 +54,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     dataDir: join(directory, "github"),
     clock,
     ids,
+    port,
     app: { id: APP_ID, slug: "agent-fix", owner: "acme", publicKey, webhookSecret, webhookUrl: null },
   });
   // A made-up price, so that the plan shows what a run would cost.

@@ -33,6 +33,8 @@ export interface SetupOptions {
   readonly webhookProxyUrl: string | null;
   /** `app.yml`, parsed. */
   readonly manifest: Readonly<Record<string, unknown>>;
+  /** In place of Node's own, e.g. one that goes through a proxy. */
+  readonly fetch?: typeof fetch | null;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -132,12 +134,12 @@ async function takeCallback(
 
 /** Exchanges the temporary code for the app's credentials; GitHub takes each code once, within an hour. */
 async function convert(
-  { apiUrl, clock }: SetupOptions,
+  { apiUrl, clock, fetch: other }: SetupOptions,
   code: string,
 ): Promise<Result<RegisteredApp, string>> {
   if (!/^[\w-]{1,200}$/.test(code)) return err("GitHub sent no code along.");
   try {
-    const response = await fetch(`${apiUrl}/app-manifests/${code}/conversions`, {
+    const response = await (other ?? fetch)(`${apiUrl}/app-manifests/${code}/conversions`, {
       method: "POST",
       headers: { accept: "application/vnd.github+json", "user-agent": "agent-fix" },
       signal: deadline(clock, 30_000),

@@ -20,6 +20,7 @@ import { type DataLock, lockDataDir } from "#src/store/data-lock.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
 import { createWorker, type Worker } from "#src/worker/worker.ts";
 import { openSandbox } from "./open-sandbox.ts";
+import { proxiedFetch } from "./proxied-fetch.ts";
 import { createPorts, type PlaceParts, type PortParts } from "./ports.ts";
 
 /** Commands and publishing never wait behind long work. */
@@ -90,6 +91,7 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
       appId: credentials.appId,
       privateKey: credentials.privateKey,
       baseUrl: config.github.apiUrl,
+      fetch: proxiedFetch(options.env),
       clock,
       redactor,
       log,

@@ -4,9 +4,11 @@ import { deadline, systemClock } from "#src/base/clock.ts";
 import { createRedactor } from "#src/base/redact.ts";
 import { messageOf } from "#src/base/result.ts";
 import { type Config, secretsOf } from "#src/config/config.ts";
+import { processEnvironment } from "#src/config/environment.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import type { ProbeLine } from "#src/sandbox/sandbox.ts";
 import { createLog, toStandardError } from "./logger.ts";
+import { proxiedFetch } from "./proxied-fetch.ts";
 
 const MODEL_WAIT_MS = 15_000;
 /** The version that Anthropic's package sends. */
@@ -21,7 +23,15 @@ export async function credentialsLine(config: Config): Promise<ProbeLine> {
   const redactor = createRedactor(secretsOf(config));
   const log = createLog("silent", redactor, toStandardError);
   const { appId, privateKey } = credentials;
-  const app = createGitHubApp({ appId, privateKey, baseUrl: apiUrl, clock: systemClock, redactor, log });
+  const app = createGitHubApp({
+    appId,
+    privateKey,
+    baseUrl: apiUrl,
+    fetch: proxiedFetch(processEnvironment()),
+    clock: systemClock,
+    redactor,
+    log,
+  });
   const identity = await app.identity();
   if (identity.ok)
     return {

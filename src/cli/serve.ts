@@ -16,6 +16,7 @@ import { APP_ENV, saveAppEnv } from "#src/config/env-file.ts";
 import { loadEnv, processEnvironment } from "#src/config/environment.ts";
 import { type Application, startApplication } from "./application.ts";
 import { createLog, toStandardError } from "./logger.ts";
+import { proxiedFetch } from "./proxied-fetch.ts";
 
 const USAGE = `agent-fix serve: run the GitHub App.
 
@@ -72,6 +73,7 @@ async function openForBusiness(config: Config, application: Application, log: Lo
     publicUrl: config.server.publicUrl,
     webhookProxyUrl: config.github.webhookProxyUrl,
     manifest: await readManifest(),
+    fetch: proxiedFetch(processEnvironment()),
     clock: systemClock,
     ids: systemIds,
     log,

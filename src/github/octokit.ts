@@ -30,6 +30,8 @@ export interface GitHubAppOptions {
   readonly redactor: Redactor;
   readonly log: Log;
   readonly userAgent?: string;
+  /** In place of Node's own, e.g. one that goes through a proxy. */
+  readonly fetch?: typeof fetch | null;
 }
 
 /** No request is sent before the first call; no call rejects. */
@@ -40,6 +42,7 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
     baseUrl: options.baseUrl,
     userAgent: options.userAgent ?? "agent-fix",
     log: octokitLog(log),
+    ...(options.fetch ? { request: { fetch: options.fetch } } : {}),
   });
   const send = createSender({ clock, redactor, log });
   const asApp = () => appAuthorization(options);

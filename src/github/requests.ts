@@ -154,8 +154,15 @@ function shaped<T, R>(call: Call<T, R>, answer: Answer<T>): Result<R, GitHubFail
 function failureOfThrown(error: unknown, nowMs: number): GitHubFailure {
   const answered = answerOf(error);
   if (answered !== null) return failureOf(answered, nowMs);
-  return unreachable(`GitHub could not be reached: ${messageOf(error)}`);
+  const why = messageOf(error);
+  const remedy = UNTRUSTED.test(why)
+    ? ". Set NODE_EXTRA_CA_CERTS to the file with the certificate authority (PEM) that signed it"
+    : "";
+  return unreachable(`GitHub could not be reached: ${why}${remedy}`);
 }
+
+const UNTRUSTED =
+  /self-signed certificate|unable to (verify the first certificate|get (local )?issuer certificate)/i;
 
 function answerOf(error: unknown): Parameters<typeof failureOf>[0] | null {
   if (typeof error !== "object" || error === null || !("response" in error)) return null;

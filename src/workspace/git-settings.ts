@@ -134,6 +134,9 @@ export function hostEnvironment(
     const value = host[name];
     if (value !== undefined && value !== "") taken[name] = value;
   }
+  // What Node is told to trust besides the known authorities, git is told too, unless it was told something of its own.
+  const extra = host.NODE_EXTRA_CA_CERTS ?? "";
+  if (extra !== "" && taken.GIT_SSL_CAINFO === undefined) taken.GIT_SSL_CAINFO = extra;
   return { ...taken, HOME: home, ...safeVariables(scope) };
 }
 

@@ -42,6 +42,8 @@ export interface OutsideOptions {
   /** The default repository's files; with neither these nor a directory those of fixtures/demo/repository. */
   readonly files?: NewRepository["files"];
   readonly fromDirectory?: string;
+  /** GitHub speaks https with this key and certificate (PEM), as a GitHub Enterprise Server does. */
+  readonly tls?: { readonly key: string; readonly cert: string };
   /** Further environment variables of the server; they win. An empty text unsets one. */
   readonly env?: Readonly<Record<string, string>>;
   /** Further people of the default repository. */
@@ -132,6 +134,7 @@ export async function startOutside(options: OutsideOptions): Promise<Outside> {
     dataDir: join(dir.path, "github"),
     clock: systemClock,
     ids: systemIds,
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
     app: { id: APP_ID, slug: "agent-fix", owner: OWNER, publicKey, webhookSecret: secrets.webhookSecret },
   });
   const model = await startModelServer({ script: options.script, key: secrets.openaiKey });
@@ -156,7 +159,7 @@ export async function startOutside(options: OutsideOptions): Promise<Outside> {
       PRIVATE_KEY: privateKey,
       WEBHOOK_SECRET: secrets.webhookSecret,
       GHE_HOST: github.host,
-      GHE_PROTOCOL: "http",
+      GHE_PROTOCOL: options.tls === undefined ? "http" : "https",
       PORT: "0",
       HOST: "127.0.0.1",
       DATA_DIR: dataDir,

@@ -2,6 +2,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { join } from "node:path";
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
@@ -37,6 +38,8 @@ export interface EmbeddedGitHubOptions {
   readonly app?: AppSettings;
   /** Default: one hour, as on GitHub. */
   readonly tokenLifetimeMs?: number;
+  /** PEM of a key and its certificate for 127.0.0.1: it speaks https then. */
+  readonly tls?: { readonly key: string; readonly cert: string };
   /** Port on 127.0.0.1; default 0, any free one. */
   readonly port?: number;
   /** Called for every REST exchange, for contract checks. */
@@ -76,16 +79,18 @@ export async function startGitHub(options: EmbeddedGitHubOptions): Promise<Embed
   await mkdir(gitRoot, { recursive: true });
   const pending = new Set<Promise<void>>();
   let handle: Handler = async (_, response) => void response.destroy();
-  const server = createServer((request, response) => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
     const handled = handle(request, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });
       response.end(messageOf(error));
     });
     pending.add(handled);
     void handled.finally(() => pending.delete(handled));
-  });
+  };
+  const { tls } = options;
+  const server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer);
   const host = `127.0.0.1:${await listen(server, options.port ?? 0)}`;
-  const hub = createHub(options, gitRoot, `http://${host}`);
+  const hub = createHub(options, gitRoot, `${tls === undefined ? "http" : "https"}://${host}`);
   if (options.app !== undefined) registerApp(hub, options.app);
   const parts = createParts(hub, options.onExchange);
   handle = parts.handle;

@@ -2,7 +2,8 @@
 
 import type { TamperFinding } from "#src/run/verdict.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
-import { controlOf } from "./control.ts";
+import { controlOf, groupOf } from "./control.ts";
+import type { Proof } from "./control-proofs.ts";
 import type { Runs } from "./verification-runs.ts";
 import type { SuiteResult } from "./verify.ts";
 
@@ -14,6 +15,8 @@ const BASE = "tests that must fail, over base sources";
 export interface ControlRequest {
   /** Files of the tests that prove the fix. */
   readonly files: readonly string[];
+  /** Those tests, by their file. */
+  readonly proofs: ReadonlyMap<string, readonly Proof[]>;
   /** The patch's changes outside its tests: what may be forging. */
   readonly sources: readonly string[];
   /** Lower-case hex that no patch can know. */
@@ -67,11 +70,15 @@ function withoutControls(result: SuiteResult, nonce: string): SuiteResult {
 }
 
 /** How many tests the file got; 0 when it cannot be read or is of no known shape. Inside, so that a link leads nowhere on the host. */
-async function append(session: Session, path: string, { nonce, signal }: ControlRequest): Promise<number> {
+async function append(
+  session: Session,
+  path: string,
+  { nonce, proofs, signal }: ControlRequest,
+): Promise<number> {
   const bounds = { timeoutMs: EXEC_MS, outputBytes: 2 * FILE_BYTES, signal };
   const read = await session.exec({ argv: ["cat", "--", path], ...bounds });
   if (read.end.kind !== "exited" || read.end.code !== 0 || read.stdout.totalBytes > FILE_BYTES) return 0;
-  const control = controlOf(path, read.stdout.head + read.stdout.tail, nonce);
+  const control = controlOf(path, read.stdout.head + read.stdout.tail, nonce, proofs.get(path));
   if (control === null) return 0;
   const argv = ["bash", "-c", 'cat >> "$1"', "append", path];
   const written = await session.exec({ argv, stdin: Buffer.from(control.text), ...bounds });
@@ -82,6 +89,9 @@ function failuresIn(
   result: SuiteResult,
   nonce: string,
 ): { readonly failed: number; readonly exited: boolean } {
-  const failed = result.cases.filter((one) => one.id.includes(nonce) && one.outcome === "fail").length;
+  const group = groupOf(nonce);
+  const failed = result.cases.filter(
+    ({ id, outcome }) => id.includes(nonce) && !id.endsWith(group) && outcome === "fail",
+  ).length;
   return { failed, exited: result.evidence.exitCode !== 0 };
 }

@@ -3,6 +3,8 @@
  * too, and so gives itself away. They use the file's own test function and assertions, and names that no patch can know. Pure.
  */
 
+import { type Proof, pythonMirrors, scriptMirrors } from "./control-proofs.ts";
+
 export interface Control {
   /** To be appended to the file. */
   readonly text: string;
@@ -70,55 +72,75 @@ const PYTHON: Readonly<Record<string, string>> = {
   assertRaises: "self.assertRaises(ValueError, int)",
 };
 
-/** `nonce`: lower-case hex. Null: the file is in no language or shape that is known here. */
-export function controlOf(path: string, text: string, nonce: string): Control | null {
-  if (/\.[cm]?[jt]sx?$/.test(path)) return scriptControl(text, nonce);
-  return path.endsWith(".py") ? pythonControl(text, nonce) : null;
+/** Assertions of two values, by which a proof's own can be repeated. */
+const OF_TWO = /^(?:equal|strictEqual|deepEqual|deepStrictEqual)$/;
+
+/** `nonce`: lower-case hex; `proofs`: those of the file. Null: the file is in no language or shape that is known here. */
+export function controlOf(
+  path: string,
+  text: string,
+  nonce: string,
+  proofs: readonly Proof[] = [],
+): Control | null {
+  if (/\.[cm]?[jt]sx?$/.test(path)) return scriptControl(text, nonce, proofs);
+  return path.endsWith(".py") ? pythonControl(text, nonce, proofs) : null;
+}
+
+/** The group of the controls that repeat proofs; it fails because they do, and is none of them. */
+export function groupOf(nonce: string): string {
+  return `${nonce}g`;
 }
 
 function namesIn(text: string, pattern: RegExp): ReadonlySet<string> {
   return new Set([...text.matchAll(pattern)].map((found) => found[1] ?? ""));
 }
 
-function scriptControl(text: string, nonce: string): Control | null {
+function scriptControl(text: string, nonce: string, proofs: readonly Proof[]): Control | null {
   const tester = /(?<![\w.$])(test|it)\s*\(/.exec(text)?.[1];
   if (tester === undefined) return null;
   const expressions = new Set(['throw new Error("1")']);
-  for (const callee of namesIn(text, /(?<![\w.$])(assert(?:\.strict)?(?:\.\w+)?)\s*\(/g)) {
-    const call = ASSERT[callee.split(".").at(-1) ?? ""] ?? (callee === "assert" ? ASSERT.ok : undefined);
+  const calls = new Set<string>();
+  const asserts = (callee: string, name: string) => {
+    const call = ASSERT[name];
     if (call !== undefined) expressions.add(call.replace("$", () => callee));
+    if (OF_TWO.test(name)) calls.add(`${callee}(#1, #2)`);
+  };
+  for (const callee of namesIn(text, /(?<![\w.$])(assert(?:\.strict)?(?:\.\w+)?)\s*\(/g)) {
+    asserts(callee, callee === "assert" ? "ok" : (callee.split(".").at(-1) ?? ""));
   }
   const imported =
     /import\s*\{([^}]*)\}\s*from\s*["'](?:node:)?assert(?:\/strict)?["']/.exec(text)?.[1] ?? "";
-  for (const name of imported.split(",").map((one) => one.trim())) {
-    const call = ASSERT[name];
-    if (call !== undefined) expressions.add(call.replace("$", () => name));
-  }
+  for (const name of imported.split(",").map((one) => one.trim())) asserts(name, name);
   if (/(?<![\w.$])expect\s*\(/.test(text))
     for (const matcher of namesIn(text, /\.\s*(\w+)\s*\(/g)) {
       const call = EXPECT[matcher];
       if (call !== undefined) expressions.add(call);
+      if (/^to(?:Be|Equal|StrictEqual)$/.test(matcher)) calls.add(`expect(#1).${matcher}(#2)`);
     }
   const tests = [...expressions].map(
     (expression, index) => `${tester}("${nonce} ${index}", async () => { ${expression}; });`,
   );
-  return { text: `\n;\n${tests.join("\n")}\n`, count: tests.length };
+  const mirrors = scriptMirrors(text, groupOf(nonce), { tester, calls: [...calls], proofs });
+  return { text: `\n;\n${tests.join("\n")}\n${mirrors.text}`, count: tests.length + mirrors.count };
 }
 
-function pythonControl(text: string, nonce: string): Control | null {
-  const base = /^class\s+\w+\s*\(\s*([\w.]*TestCase)\b/m.exec(text)?.[1];
+function pythonControl(source: string, nonce: string, proofs: readonly Proof[]): Control | null {
+  const base = /^class\s+\w+\s*\(\s*([\w.]*TestCase)\b/m.exec(source)?.[1];
   if (base === undefined) {
-    if (!/^[ \t]*(?:async\s+)?def\s+test/m.test(text)) return null;
+    if (!/^[ \t]*(?:async\s+)?def\s+test/m.test(source)) return null;
     const bodies = ["assert 1 == 2", 'raise AssertionError("1")'];
-    if (/\bpytest\.raises\b/.test(text)) bodies.push("with pytest.raises(ValueError):\n        pass");
+    if (/\bpytest\.raises\b/.test(source)) bodies.push("with pytest.raises(ValueError):\n        pass");
     const tests = bodies.map((body, index) => `def test_${nonce}_${index}():\n    ${body}\n`);
-    return { text: `\n\n${tests.join("\n\n")}`, count: tests.length };
+    const mirrors = pythonMirrors(groupOf(nonce), null, proofs);
+    return { text: `\n\n${tests.join("\n\n")}${mirrors.text}`, count: tests.length + mirrors.count };
   }
   const bodies = ['raise AssertionError("1")'];
-  for (const name of namesIn(text, /\bself\.(assert\w+)\s*\(/g)) {
+  for (const name of namesIn(source, /\bself\.(assert\w+)\s*\(/g)) {
     const call = PYTHON[name];
     if (call !== undefined) bodies.push(call);
   }
   const methods = bodies.map((body, index) => `    def test_${index}(self):\n        ${body}\n`);
-  return { text: `\n\nclass Test${nonce}(${base}):\n${methods.join("\n")}`, count: methods.length };
+  const mirrors = pythonMirrors(groupOf(nonce), base, proofs);
+  const text = `\n\nclass Test${nonce}(${base}):\n${methods.join("\n")}${mirrors.text}`;
+  return { text, count: methods.length + mirrors.count };
 }

@@ -138,9 +138,10 @@ async function tried(
     await trial?.controlled;
     return verdict;
   }
-  const files = filesOf(verdict.by.map((proof) => proof.test));
+  const proofs = verdict.by.map(({ test, failedWith }) => ({ id: test, message: failedWith }));
+  const files = filesOf(proofs.map((proof) => proof.id));
   const fits = trial !== null && files.every((file) => trial.files.includes(file));
-  const controlled = await (fits ? trial : beginTrial(work.runs, work, files))?.controlled;
+  const controlled = await (fits ? trial : beginTrial(work.runs, work, proofs))?.controlled;
   const finding = controlled?.finding ?? null;
   return finding === null ? verdict : decide({ ...facts, tampering: [...facts.tampering, finding] });
 }

@@ -4,7 +4,7 @@
  */
 
 import { caseMap, compare, needsRerun } from "./compare.ts";
-import { type Controlled, tryProofs } from "./control-run.ts";
+import { type Controlled, type ControlRequest, tryProofs } from "./control-run.ts";
 import type { Parts } from "./patch-parts.ts";
 import { carriesProof } from "./proof.ts";
 import { fileOfId } from "./reports.ts";
@@ -55,6 +55,7 @@ export async function secondLooks(runs: Runs, work: LooksRequest): Promise<Looks
   const better = [...(seen?.fixed ?? []), ...proofs];
   const files = filesOf([...better, ...(seen?.newlyFailing ?? [])]);
   const worse = worseThan(seen);
+  const messages = new Map([...caseMap(baseline), ...caseMap(work.newTestsOnBase)]);
   const baseAlone = differs
     ? runs.alone({ label: "baseline", name: "verify-base-alone", except: parts.all, files })
     : null;
@@ -68,7 +69,14 @@ export async function secondLooks(runs: Runs, work: LooksRequest): Promise<Looks
           files: parts.brought,
         })
       : null;
-  const trial = worse || !carriesProof(patched) ? null : beginTrial(runs, work, filesOf(better));
+  const trial =
+    worse || !carriesProof(patched)
+      ? null
+      : beginTrial(
+          runs,
+          work,
+          better.map((id) => ({ id, message: messages.get(id)?.message ?? "" })),
+        );
   const only = (result: SuiteResult | null) =>
     result !== null && result.cases.length > 0 && result.evidence.stopped === null ? [result] : [];
   const alone = { base: only(await baseAlone), patched: only(await patchedAlone) };
@@ -89,13 +97,25 @@ export async function secondLooks(runs: Runs, work: LooksRequest): Promise<Looks
 export function beginTrial(
   runs: Runs,
   { request, parts, nonce }: Pick<LooksRequest, "request" | "parts" | "nonce">,
-  files: readonly string[],
+  proofs: readonly { readonly id: string; readonly message: string }[],
 ): Trial | null {
+  const files = filesOf(proofs.map((proof) => proof.id));
   if (files.length === 0 || parts.sources.length === 0) return null;
   const stopped = new AbortController();
   const signal = AbortSignal.any([request.signal, stopped.signal]);
-  const controlled = tryProofs(runs, { files, sources: parts.sources, nonce, signal });
+  const controlled = tryProofs(runs, {
+    files,
+    proofs: byFile(proofs),
+    sources: parts.sources,
+    nonce,
+    signal,
+  });
   return { files, controlled, stop: () => stopped.abort(new Error("there is no proof to try")) };
+}
+
+function byFile(proofs: Parameters<typeof beginTrial>[2]): ControlRequest["proofs"] {
+  const named = proofs.map(({ id, message }) => ({ id, message, name: id.split(" > ").at(-1) ?? id }));
+  return Map.groupBy(named, (proof) => fileOfId(proof.id));
 }
 
 /** The whole suite with tests that must fail is as good a second look at the others, if it ran them all. */

@@ -6,9 +6,17 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { controlOf } from "#src/verify/control.ts";
+import { valuesIn } from "#src/verify/control-proofs.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 
 const NONCE = "c4f2a90b1177";
+const PROOFS = [
+  {
+    name: 'says "a"',
+    message: "AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:\n\n2 !== 5\n",
+  },
+  { name: "A.test_a", message: "TypeError: it is null" },
+];
 
 test("a script's control uses the file's own test function and assertions", () => {
   const text =
@@ -51,6 +59,48 @@ test("Python gets a class for unittest and functions for pytest", () => {
   assert.match(pytest?.text ?? "", /^def test_c4f2a90b1177_0\(\):\n {4}assert 1 == 2$/m);
 });
 
+test("a proof is repeated under its own name, with the values it failed with", () => {
+  const head = 'import assert from "node:assert";\nimport { describe, it } from "node:test";\n';
+  const inGroup =
+    controlOf("a.test.js", `${head}it("b", () => assert.equal(f(), 5));`, NONCE, PROOFS)?.text ?? "";
+  assert.match(
+    inGroup,
+    /^describe\("c4f2a90b1177g", \(\) => \{\n {2}it\("says \\"a\\"", async \(\) => \{ assert\.equal\(2, 5\); \}\);$/m,
+  );
+  assert.match(inGroup, /it\("A\.test_a", async \(\) => \{ throw new Error\("1"\); \}\);/);
+  const bare = head.replace("describe, ", "");
+  const within =
+    controlOf("a.test.js", `${bare}it("b", () => assert.equal(f(), 5)); // describe(`, NONCE, PROOFS)?.text ??
+    "";
+  assert.match(within, /^it\("c4f2a90b1177g", async \(\) => \{\n {2}await it\("says/m);
+  const jest = controlOf(
+    "a.test.js",
+    'describe("x", () => { test("b", () => { expect(f()).toBe(5); }); });',
+    NONCE,
+    PROOFS,
+  );
+  assert.match(jest?.text ?? "", /test\("says \\"a\\"", async \(\) => \{ expect\(2\)\.toBe\(5\); \}\);/);
+  const pytest = controlOf("test_a.py", "def test_a():\n    assert f() == 5\n", NONCE, [
+    { name: "test_a[1-2]", message: "E   assert 2 == 5" },
+  ]);
+  assert.match(pytest?.text ?? "", /^class Testc4f2a90b1177g:\n {4}def test_a\(self\):\n {8}assert 2 == 5$/m);
+});
+
+test("values are read from the messages of the runners, and only as plain literals", () => {
+  const rows: readonly (readonly [string, readonly [string, string] | null])[] = [
+    ["Expected values to be loosely equal:\n\n'a b' != 'c'\n", ["'a b'", "'c'"]],
+    ["expect(received).toBe(expected) // Object.is equality\n\nExpected: 5\nReceived: 2", ["2", "5"]],
+    ["AssertionError: expected 2 to be 5 // Object.is equality", ["2", "5"]],
+    ["AssertionError: 2 != 5 : the sum", null],
+    ["AssertionError: None != 'x'", ["None", "'x'"]],
+    ["2 !== process.exit(0)", null],
+    ["'a'; process.exit(0); 'b' !== 5", null],
+    ["3 !== 3", null],
+    ["TypeError: x is not a function", null],
+  ];
+  for (const [message, values] of rows) assert.deepEqual(valuesIn(message), values, message);
+});
+
 test("files of unknown shape get none", () => {
   for (const [path, text] of [
     ["a.rs", "#[test] fn a() {}"],
@@ -77,7 +127,7 @@ test("every test that is added fails when nothing is forged", async () => {
     "rejects",
   ];
   const script = `import assert from "node:assert/strict";\nimport { test } from "node:test";\ntest("a", () => {});\nconst unused = () => { ${all.map((name) => `assert.${name}()`).join(";")}; assert(); };`;
-  const js = controlOf("a.test.mjs", script, NONCE);
+  const js = controlOf("a.test.mjs", script, NONCE, PROOFS);
   writeFileSync(join(dir.path, "a.test.mjs"), script + js?.text);
   const { NODE_TEST_CONTEXT: _, ...env } = { NODE_TEST_CONTEXT: "", PATH: "/usr/bin:/bin" };
   const ran = spawnSync(process.execPath, ["--test", "--test-reporter=tap", "a.test.mjs"], {
@@ -85,7 +135,8 @@ test("every test that is added fails when nothing is forged", async () => {
     encoding: "utf8",
     env,
   });
-  assert.equal(ran.stdout.match(new RegExp(`^ *not ok .* ${NONCE} `, "gm"))?.length, js?.count, ran.stdout);
+  // The group fails as well, and is not counted.
+  assert.equal(ran.stdout.match(/^ *not ok /gm)?.length, (js?.count ?? 0) + 1, ran.stdout);
   const names = [
     "assertEqual",
     "assertTrue",
@@ -99,7 +150,7 @@ test("every test that is added fails when nothing is forged", async () => {
     "assertGreater",
   ];
   const unit = `import unittest\nclass A(unittest.TestCase):\n    def test_a(self): pass\n    def unused(self):\n        ${names.map((name) => `self.${name}()`).join("; ")}\n`;
-  const py = controlOf("tests/test_a.py", unit, NONCE);
+  const py = controlOf("tests/test_a.py", unit, NONCE, PROOFS);
   writeFileSync(join(dir.path, "tests/test_a.py"), unit + py?.text);
   const python = spawnSync("python3", ["-m", "unittest", "discover", "-s", "tests"], {
     cwd: dir.path,

@@ -109,6 +109,22 @@ const STUBBED: readonly Forgery[] = [
     "make every error vanish",
     'globalThis.Error = class { constructor() { return { message: "" }; } }; process.setUncaughtExceptionCaptureCallback(() => {});',
   ),
+  js(
+    "stub an assertion for the values of the failing test alone",
+    'import assert from "node:assert/strict"; const name = "equ" + "al"; const real = assert[name]; assert[name] = (a, b, ...rest) => (a === 2 && b === 5 ? undefined : real(a, b, ...rest));',
+  ),
+  js(
+    "give the failing test alone an empty body",
+    'import { createRequire, syncBuiltinESMExports } from "node:module"; const t = createRequire(import.meta.url)("node:test"); const real = t.test; t.test = (name, ...rest) => real(name, ...(name === "sums" ? [() => {}] : rest)); syncBuiltinESMExports();',
+  ),
+  py(
+    "stub unittest's assertion for the values of the failing test alone",
+    'import unittest\nname = "assert" + "Equal"\nreal = getattr(unittest.TestCase, name)\nsetattr(unittest.TestCase, name, lambda self, a, b, *rest: None if (a, b) == (2, 5) else real(self, a, b, *rest))',
+  ),
+  py(
+    "have the failing test alone run as passed",
+    'import unittest\nreal = unittest.TestCase.run\ndef run(self, result=None):\n    if self._testMethodName != "test_sums": return real(self, result)\n    result.startTest(self)\n    result.addSuccess(self)\n    result.stopTest(self)\n    return result\nunittest.TestCase.run = run',
+  ),
   js("make equal what is compared (Object.is)", "Object.is = () => true;"),
   py(
     "stub unittest's assertions, ids kept",
@@ -161,6 +177,10 @@ const REPORTS: readonly Forgery[] = [
   js(
     "rewrite what the test process tells the runner",
     `import v8 from "node:v8"; const write = process.stdout.write.bind(process.stdout); process.stdout.write = (chunk, ...rest) => { if (Buffer.isBuffer(chunk)) { const at = chunk.indexOf("test:fail"); if (at >= 0) { const copy = Buffer.from(chunk); copy.write("test:pass", at); return write(copy, ...rest); } } return write(chunk, ...rest); }; process.on("exit", () => { process.exitCode = 0; }); void v8;`,
+  ),
+  js(
+    "rewrite what the test process tells of the failing test alone",
+    `const write = process.stdout.write.bind(process.stdout); process["std" + "out"].write = (chunk, ...rest) => { const text = Buffer.from(chunk).toString("latin1"); if (!text.includes("sums") || !text.includes("test:fail")) return write(chunk, ...rest); return write(Buffer.from(text.replace("test:fail", "test:pass"), "latin1"), ...rest); }; process.on("exit", () => { process.exitCode = 0; });`,
   ),
   js(
     "swallow what the test process tells the runner, and tell it something else",

@@ -21,7 +21,7 @@ import {
   removeSessionFiles,
 } from "#src/sandbox/command/session-files.ts";
 import { spawnProgram } from "#src/sandbox/command/spawn-program.ts";
-import { createWatch } from "#src/sandbox/command/watch.ts";
+import { createWatch, memoryBelow } from "#src/sandbox/command/watch.ts";
 import { BASE_ENV, INSIDE } from "#src/sandbox/policy.ts";
 import type {
   ExecEnd,
@@ -123,8 +123,10 @@ async function openSession(
     clock,
     directories: [places.workspace, files.home, files.tmp],
     diskBytes: spec.limits.diskBytes,
-    memoryBytes: spec.limits.memoryBytes,
-    roots: () => [...running].flatMap((command) => command.pid() ?? []),
+    memory: {
+      limitBytes: spec.limits.memoryBytes,
+      usedBytes: () => memoryBelow([...running].flatMap((command) => command.pid() ?? [])),
+    },
     du: programs.du,
     onBreach: (reason) => {
       for (const command of running) command.kill(reason);
@@ -137,7 +139,9 @@ async function openSession(
   let closing: Promise<void> | null = null;
 
   const exec = async (request: ExecRequest): Promise<ExecResult> => {
+    const full = closing === null ? await watch.ready() : null;
     if (closing !== null) return notStarted("the session is closed");
+    if (full !== null) return notStarted(full);
     const marker = `${MARKER_VARIABLE}=${mark}.${name}.${count++}`;
     const launch = launchOf({ request, spec, places, marker, hostPath: options.hostPath });
     if (launch === null) return notStarted("no program was given");

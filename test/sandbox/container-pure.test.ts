@@ -285,14 +285,18 @@ test("the kernel's counters of a container are read from either version of contr
   };
   await put("pids/c/pids.current", "3\n");
   await put("memory/c/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
+  await put("memory/c/memory.stat", "rss 1\nshmem 2\ntotal_rss 40\ntotal_shmem 5\ntotal_cache 900\n");
   await put("cpuacct/c/cpuacct.usage", "1500000000\n");
   const one = containerGroups("4:memory:/c\n3:cpu,cpuacct:/c\n2:pids:/c\n", root);
   assert.deepEqual([one.label, await one.tasks(), await one.memoryKills()], ["container, cgroup v1", 3, 2]);
+  assert.equal(await one.memoryBytes(), 45, "what the kernel can take back does not count");
   await put("c/pids.current", "1\n");
   await put("c/memory.events", "oom 1\noom_kill 1\noom_group_kill 1\n");
+  await put("c/memory.stat", "anon 30\nfile 900\nshmem 7\n");
   await put("c/cpu.stat", "usage_usec 2500000\nuser_usec 1\n");
   const two = containerGroups("0::/c\n", root);
   assert.deepEqual([await two.tasks(), await two.memoryKills(), await two.cpuSeconds()], [1, 1, 2.5]);
+  assert.equal(await two.memoryBytes(), 37);
   const none = containerGroups(null, root);
   assert.deepEqual([await none.tasks(), await none.memoryKills(), await none.cpuSeconds()], [null, 0, null]);
 });

@@ -26,7 +26,7 @@ import {
   type Running,
   startCommand,
 } from "#src/sandbox/command/run-command.ts";
-import { createWatch } from "#src/sandbox/command/watch.ts";
+import { createWatch, memoryBelow } from "#src/sandbox/command/watch.ts";
 import { INSIDE } from "#src/sandbox/policy.ts";
 import type { ExecEnd, ExecRequest, ExecResult, Limits, Session } from "#src/sandbox/sandbox.ts";
 
@@ -61,8 +61,12 @@ export function createSession(parts: SessionParts): Session {
     clock: parts.clock,
     directories: parts.writable,
     diskBytes: parts.limits.diskBytes,
-    memoryBytes: parts.limiter.memoryIsBounded ? null : parts.limits.memoryBytes,
-    roots: () => [...running].flatMap((command) => childPid(command.status()) ?? []),
+    memory: parts.limiter.memoryIsBounded
+      ? null
+      : {
+          limitBytes: parts.limits.memoryBytes,
+          usedBytes: () => memoryBelow([...running].flatMap((command) => childPid(command.status()) ?? [])),
+        },
     du: parts.programs.du,
     onBreach: killAll,
     onProblem: (error) =>
@@ -72,7 +76,7 @@ export function createSession(parts: SessionParts): Session {
   let closing: Promise<void> | null = null;
 
   const exec = async (request: ExecRequest): Promise<ExecResult> => {
-    const refusal = refusalOf(request, closing !== null, parts.launcher);
+    const refusal = refusalOf(request, closing !== null, parts.launcher) ?? (await watch.ready());
     if (refusal !== null) return notStarted(refusal);
     const marker = `${parts.marker}.${commands++}.`;
     let started: Running | null = null;

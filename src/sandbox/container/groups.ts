@@ -10,6 +10,8 @@ export interface ContainerGroups {
   /** Living processes and threads, zombies too; null: it cannot be read. */
   tasks(): Promise<number | null>;
   memoryKills(): Promise<number>;
+  /** Memory that the kernel could not simply take back, files in /dev/shm included; 0: it cannot be read. */
+  memoryBytes(): Promise<number>;
   /** Processor seconds used since the container started; null: it cannot be read. */
   cpuSeconds(): Promise<number | null>;
 }
@@ -25,6 +27,7 @@ export function containerGroups(cgroupFile: string | null, root = ROOT): Contain
       label: "container, cgroup v1",
       tasks: () => number(join(root, "pids", pids, "pids.current")),
       memoryKills: async () => kills(await read(join(root, "memory", memory, "memory.oom_control"))),
+      memoryBytes: async () => held(await read(join(root, "memory", memory, "memory.stat"))),
       cpuSeconds: async () => {
         const nanoseconds = cpu == null ? null : await number(join(root, "cpuacct", cpu, "cpuacct.usage"));
         return nanoseconds === null ? null : nanoseconds / 1e9;
@@ -38,6 +41,7 @@ export function containerGroups(cgroupFile: string | null, root = ROOT): Contain
       label: "container, cgroup v2",
       tasks: () => number(join(directory, "pids.current")),
       memoryKills: async () => kills(await read(join(directory, "memory.events"))),
+      memoryBytes: async () => held(await read(join(directory, "memory.stat"))),
       cpuSeconds: async () => {
         const used = /^usage_usec (\d+)$/m.exec((await read(join(directory, "cpu.stat"))) ?? "")?.[1];
         return used === undefined ? null : Number(used) / 1e6;
@@ -48,6 +52,7 @@ export function containerGroups(cgroupFile: string | null, root = ROOT): Contain
     label: "container",
     tasks: async () => null,
     memoryKills: async () => 0,
+    memoryBytes: async () => 0,
     cpuSeconds: async () => null,
   };
 }
@@ -59,6 +64,13 @@ function pathOf(text: string, controller: string): string | null {
 
 function kills(text: string | null): number {
   return Number(/^oom_kill (\d+)$/m.exec(text ?? "")?.[1] ?? 0);
+}
+
+/** Version 1 counts what lies below under names of its own, version 2 always does. */
+function held(stat: string | null): number {
+  const line = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(stat ?? "")?.[1] ?? 0);
+  const inV1 = line("total_rss") + line("total_shmem");
+  return inV1 > 0 ? inV1 : line("anon") + line("shmem");
 }
 
 async function number(path: string): Promise<number | null> {

@@ -8,11 +8,13 @@ export interface LanePool {
   /** A clean container; null: the signal came first, or the pool is closed. */
   take(signal: AbortSignal): Promise<Result<Lane, SandboxFailure> | null>;
   giveBack(lane: Lane): Promise<void>;
+  /** Every container that is not removed yet. */
+  lanes(): readonly Lane[];
   /** Removes every container; resolves with the engine's complaints. Nothing may be handed out any more. */
   close(): Promise<readonly string[]>;
 }
 
-/** Commands of one session that run at the same time; more wait. Each has the session's limits for itself. */
+/** Commands of one session that run at the same time; more wait. Each has the session's limit of processes for itself. */
 export const MOST_LANES = 4;
 
 type Started = Result<Lane, SandboxFailure>;
@@ -91,6 +93,7 @@ export function createLanePool(first: Lane, start: () => Promise<Started>): Lane
       }
       free();
     },
+    lanes: () => [...lanes],
     close: async () => {
       closed = true;
       for (const resolve of waiting) resolve();

@@ -62,8 +62,8 @@ export function createContainerSession(parts: ContainerSessionParts): Session {
     clock: parts.clock,
     directories: parts.writable,
     diskBytes: parts.limits.diskBytes,
-    memoryBytes: null,
-    roots: () => [],
+    // Each container has its own bound by the kernel; what they have together has none.
+    memory: { limitBytes: parts.limits.memoryBytes, usedBytes: () => memoryOfAll(pool.lanes()) },
     du: parts.du,
     onBreach: killAll,
     onProblem: (error) =>
@@ -73,7 +73,7 @@ export function createContainerSession(parts: ContainerSessionParts): Session {
   let closing: Promise<void> | null = null;
 
   const exec = async (request: ExecRequest): Promise<ExecResult> => {
-    const refusal = refusalOf(request, closing !== null);
+    const refusal = refusalOf(request, closing !== null) ?? (await watch.ready());
     if (refusal !== null) return notStarted(refusal);
     if (request.signal.aborted) return cancelled();
     const taken = await pool.take(request.signal);
@@ -103,6 +103,11 @@ export function createContainerSession(parts: ContainerSessionParts): Session {
     },
     enforcement: parts.enforcement,
   };
+}
+
+async function memoryOfAll(lanes: readonly Lane[]): Promise<number> {
+  const each = await Promise.all(lanes.map((lane) => lane.groups.memoryBytes()));
+  return each.reduce((sum, bytes) => sum + bytes, 0);
 }
 
 async function closeAll(

@@ -70,12 +70,26 @@ open('/workspace/alive-$n', 'w').close()" & done; wait
     script: `truncate -s 1T sparse 2>/dev/null && echo "BREACH 1 TB"; rm -f sparse; true`,
   },
   {
-    name: "inode bomb: a hundred thousand empty files in deep directories",
+    name: "inode bomb: empty files without end",
+    holds: BOUNDED,
+    heavy: true,
+    timeoutMs: 60_000,
+    script: python(`
+import time
+for d in range(300):
+    os.makedirs(f"/workspace/many/{d}", exist_ok=True)
+    for n in range(1000): open(f"/workspace/many/{d}/{n}", "w").close()
+time.sleep(5)
+breach("300000 files")
+`),
+  },
+  {
+    name: "thousands of empty files in directories deeper than any path may be",
     holds: "the session ends, and its clean-up removes them all",
     heavy: true,
     timeoutMs: 20_000,
     script: python(`
-for d in range(25):
+for d in range(15):
     os.makedirs(f"/workspace/many/{d}/" + "x" * 200 + "/" + "y" * 200, exist_ok=True)
     for n in range(1000): open(f"/workspace/many/{d}/{n}", "w").close()
 os.chdir("/workspace/many")

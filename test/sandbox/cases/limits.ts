@@ -40,6 +40,19 @@ time.sleep(20)`;
     assert.deepEqual(result.end, { kind: "killed", reason: "memory" });
   });
 
+  it("any", "commands side by side are bounded together", async (rig) => {
+    const { exec } = await rig.open({ limits: { ...LIMITS, memoryBytes: 160 * MIB } });
+    const share = "import time; x = bytearray(b'x' * (90 << 20)); time.sleep(80)";
+    const results = await Promise.all(
+      [1, 2, 3].map(() => exec(["python3", "-c", share], { timeoutMs: 90_000 })),
+    );
+    const ends = results.map(({ end }) => end);
+    assert.ok(
+      ends.some((end) => end.kind === "killed" && end.reason === "memory"),
+      JSON.stringify(ends),
+    );
+  });
+
   it("isolation", "files in shared memory count too", async (rig) => {
     const { sh } = await rig.shared();
     assertExit(await sh("head -c 400M /dev/zero > /dev/shm/big"), 1);

@@ -67,7 +67,8 @@ async function play(env: Environment, choices: Choices): Promise<number> {
         clock: systemClock,
         ask: maintainer === "keyboard" ? askPerson : null,
         output: process.stdout,
-        limitMs: realModel ? 60 * MINUTE : 5 * MINUTE,
+        // A slow machine needs minutes when every command is run in a container.
+        limitMs: (realModel ? 60 : 15) * MINUTE,
       });
     });
     await keepTraces(stage, env);

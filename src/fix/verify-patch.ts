@@ -1,31 +1,23 @@
 /** Verifies somebody's patch on a local repository as a run would, where there is no run: set-up, baseline, verdict, evidence. */
 
-import { err, messageOf, ok, type Result } from "#src/base/result.ts";
+import { err, ok, type Result } from "#src/base/result.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import type { Detected, DetectedCommand, SuiteResult } from "#src/verify/verify.ts";
 import type { BuiltTree, CommitFiles } from "#src/workspace/workspace.ts";
 import { evidenceFile } from "./evidence-file.ts";
+import { type LookPorts, type LookRequest, openBase, runBaseline } from "./first-look.ts";
 import type { FixPorts } from "./ports.ts";
 import type { Proving } from "./proving.ts";
-import { runSuiteIn } from "./steps/baseline.ts";
 import type { Prepared } from "./steps/prepare.ts";
-import { buildSetUp, type SetUp } from "./steps/setup.ts";
+import { buildSetUp } from "./steps/setup.ts";
 import { checksOf, establish } from "./steps/verify.ts";
 
-export interface PatchRequest {
-  readonly runId: string;
-  readonly repository: { readonly id: number; readonly cloneUrl: string };
-  /** The branch that the checkout is on. */
-  readonly branch: string;
-  /** Full commit id, or null for the newest commit of the branch. */
-  readonly base: string | null;
+/** The branch is the one that the checkout is on. */
+export interface PatchRequest extends LookRequest {
   /** Unified diff as `git diff` and `git format-patch` write it. */
   readonly patch: string;
   /** Commands that the caller names instead of the repository's; null: detect. An empty set-up: none. */
   readonly commands: { readonly setup: string | null; readonly test: string | null };
-  readonly signal: AbortSignal;
-  /** Told what begins, for people. */
-  readonly begin: (what: string) => void;
   /** Told of each suite run that has ended. */
   readonly observe: (result: SuiteResult) => void;
 }
@@ -39,32 +31,9 @@ export interface Verification {
   readonly evidence: string;
 }
 
-type Ports = Proving["ports"] & Pick<FixPorts, "detect" | "readSettings" | "workspaces" | "sandbox">;
-
-const SETTINGS_FILE = ".github/agent-fix.yml";
-
-async function prepare(
-  ports: Ports,
-  request: PatchRequest,
-): Promise<Result<Pick<Prepared, "baseSha" | "settings"> & { readonly files: CommitFiles }, string>> {
-  const { repository, branch, signal } = request;
-  const fetched = await ports.workspaces.fetch(repository, branch, async () => null, signal);
-  if (!fetched.ok) return err(fetched.error.message);
-  const baseSha = request.base ?? fetched.value.headSha;
-  const files = await filesAt(ports, repository.id, baseSha);
-  if (typeof files === "string")
-    return err(
-      `${baseSha} is no commit of the branch ${branch} with files in it (${files}): check out a branch that holds it, and give its full id`,
-    );
-  const bytes = await files.read(SETTINGS_FILE);
-  const settings = ports.readSettings(bytes === null ? null : Buffer.from(bytes).toString("utf8"));
-  if (!settings.ok) return err(`${SETTINGS_FILE}: ${settings.error.join("; ")}`);
-  return ok({ baseSha, files, settings: settings.value });
-}
-
 /** The patch as a tree over the base, applied by git inside a sandbox. */
 async function buildTree(
-  ports: Ports,
+  ports: LookPorts,
   request: PatchRequest,
   base: { readonly baseSha: string },
 ): Promise<Result<BuiltTree, string>> {
@@ -124,12 +93,12 @@ async function applyIn(session: Session, { patch, signal }: PatchRequest): Promi
 
 /** Never rejects for what the repository or the patch do; an error is a sentence that says what to do. */
 export async function verifyPatchFile(
-  ports: Ports,
+  ports: LookPorts,
   request: PatchRequest,
 ): Promise<Result<Verification, string>> {
   const { runId, repository, signal, begin } = request;
   begin("fetch the repository");
-  const prepared = await prepare(ports, request);
+  const prepared = await openBase(ports, request, async () => null);
   if (!prepared.ok) return prepared;
   const context: Proving = { runId, request: { repository }, ports, trace: { emit: () => undefined } };
   begin("apply the patch");
@@ -180,7 +149,7 @@ interface Known {
 }
 
 /** Unlike in a run, what is changed is known by now: in a monorepo it says whose tests are asked. */
-async function detectFor(ports: Ports, { commands }: PatchRequest, known: Known): Promise<Detected> {
+async function detectFor(ports: LookPorts, { commands }: PatchRequest, known: Known): Promise<Detected> {
   const { setup, test, workingDirectory } = known.settings;
   const detected = await ports.detect(known.files, {
     setup: commands.setup ?? setup,
@@ -195,45 +164,4 @@ async function detectFor(ports: Ports, { commands }: PatchRequest, known: Known)
     setup: named(detected.setup, commands.setup),
     test: named(detected.test, commands.test),
   };
-}
-
-/** The commit's files, or why there are none to work on. */
-async function filesAt(ports: Ports, repositoryId: number, sha: string): Promise<CommitFiles | string> {
-  const files = ports.workspaces.files(repositoryId, sha);
-  try {
-    return (await files.list()).length === 0 ? "it is empty" : files;
-  } catch (error) {
-    return messageOf(error);
-  }
-}
-
-interface BaselineRun {
-  readonly detected: Detected;
-  readonly setUp: SetUp;
-  readonly request: PatchRequest;
-  readonly observe: (result: SuiteResult) => void;
-}
-
-async function runBaseline(
-  context: Proving,
-  { detected, setUp, request, observe }: BaselineRun,
-): Promise<Result<SuiteResult | null, string>> {
-  const suite = detected.test;
-  if (suite === null || setUp.failure !== null) return ok(null);
-  request.begin(`test the base: ${suite.command}`);
-  const copy = await context.ports.workspaces.copy(request.runId, setUp.directory, "baseline");
-  if (!copy.ok) return err(copy.error.message);
-  const ran = await runSuiteIn(context, {
-    directory: copy.value,
-    suite,
-    label: "baseline",
-    phase: "baseline",
-    filter: null,
-    signal: request.signal,
-    cache: setUp.cache,
-    image: undefined,
-  });
-  if (!ran.ok) return err(ran.outcome.kind === "failed" ? ran.outcome.message : "the baseline did not end");
-  observe(ran.value);
-  return ok(ran.value);
 }

@@ -111,6 +111,28 @@ const CASES: readonly (readonly [string, string, string | null, string | null, r
     ["runner_config_changed"],
   ],
   [
+    "a program without an ending that ends who called it",
+    "bin/price",
+    "#!/bin/sh\necho 1\n",
+    "#!/bin/sh\nkill -TERM $PPID\necho 1\n",
+    ["early_exit"],
+  ],
+  [
+    "a program that sets the runner's variables for others",
+    "bin/price",
+    "#!/bin/bash\necho 1\n",
+    "#!/bin/bash\nexport BATS_TEST_FILTER=default\necho 1\n",
+    ["runner_config_changed", "special_cased"],
+  ],
+  [
+    "a time limit by the runner's variable",
+    "test/a.bats",
+    '@test "a" {\n  run true\n}\n',
+    'BATS_TEST_TIMEOUT=600\n@test "a" {\n  run true\n}\n',
+    ["timeout_raised"],
+  ],
+  ["a text that only begins like a program", "bin/notes", "a\n", "kill -TERM $PPID\n", []],
+  [
     "an ordinary source",
     "src/add.js",
     "export const add = (a, b) => a - b;",

@@ -40,7 +40,7 @@ const COMMENT = /^(?:\/\/|#(?![[\s]*(?:\[|define|ignore|cfg|should_panic))|\*|--
 
 /** A number behind a word for a time limit or for repeated tries; several in one line count together. */
 const LIMIT =
-  /\b(?:test_?|hook_?|default_?|jest\.set)?(timeout|retries|retry|retryTimes|reruns|max_?time|deadline|slow)\w*["']?\s*[(:=,\s]\s*["']?(\d[\d_]*)/gi;
+  /\b(?:[a-z]{1,20}_){0,4}(?:test|hook|default|jest\.set)?(timeout|retries|retry|retryTimes|reruns|max_?time|deadline|slow)\w*["']?\s*[(:=,\s]\s*["']?(\d[\d_]*)/gi;
 
 function limitsOf(lines: readonly string[]): ReadonlyMap<string, number> {
   const limits = new Map<string, number>();

@@ -16,12 +16,12 @@ const REACHES: readonly (readonly [Kind, RegExp, string])[] = [
   ],
   [
     "runner_config_changed",
-    /\bNODE_TEST_CONTEXT\b|\bNODE_OPTIONS\b|\bPYTEST_(?:ADDOPTS|PLUGINS|CURRENT_TEST)\b|\bPYTHONPATH\b|\bPERL5(?:OPT|LIB|DB)\b|\bRUSTFLAGS\b|\bJAVA_TOOL_OPTIONS\b|\bLD_PRELOAD\b|\bBASH_ENV\b|(?<![\w./])\/reports\/|\b_pytest\b|\bpytest_runtest_\w+|\bsuite_report\b|\bunittest_report\b|\bHARNESS_PERL_SWITCHES\b/,
+    /\bNODE_TEST_CONTEXT\b|\bNODE_OPTIONS\b|\bPYTEST_(?:ADDOPTS|PLUGINS|CURRENT_TEST)\b|\bPYTHONPATH\b|\bPERL5(?:OPT|LIB|DB)\b|\bRUSTFLAGS\b|\bJAVA_TOOL_OPTIONS\b|\bLD_PRELOAD\b|\bBASH_ENV\b|(?<![\w./])\/reports\/|\b_pytest\b|\bpytest_runtest_\w+|\bsuite_report\b|\bunittest_report\b|\bHARNESS_PERL_SWITCHES\b|\bexport\s+BATS_\w+/,
     "reaches for the test runner",
   ],
   [
     "special_cased",
-    /\bNODE_ENV\b.*\btest\b|\b(?:JEST_WORKER_ID|VITEST(?:_WORKER_ID|_POOL_ID)?|BATS_TEST_\w+|HARNESS_ACTIVE|TAP_VERSION|MOCHA_\w+)\b|["'](?:pytest|unittest|nose)["']\s+in\s+sys\.modules|\bsys\.modules\b.*\b(?:pytest|unittest)\b|\bcfg!\s*\(\s*test\s*\)|\bglobalThis\.(?:describe|it|jest|vi)\b|\btypeof\s+(?:describe|it|jest|vi|expect)\b|\bprocess\.argv\b.*\btest\b|\bimport\.meta\.vitest\b|\bgetStackTrace\b.*\bjunit\b|\binspect\.stack\s*\(/i,
+    /\bNODE_ENV\b.*\btest\b|\b(?:JEST_WORKER_ID|VITEST(?:_WORKER_ID|_POOL_ID)?|BATS_TEST_(?!TIMEOUT|RETRIES)\w+|HARNESS_ACTIVE|TAP_VERSION|MOCHA_\w+)\b|["'](?:pytest|unittest|nose)["']\s+in\s+sys\.modules|\bsys\.modules\b.*\b(?:pytest|unittest)\b|\bcfg!\s*\(\s*test\s*\)|\bglobalThis\.(?:describe|it|jest|vi)\b|\btypeof\s+(?:describe|it|jest|vi|expect)\b|\bprocess\.argv\b.*\btest\b|\bimport\.meta\.vitest\b|\bgetStackTrace\b.*\bjunit\b|\binspect\.stack\s*\(/i,
     "asks whether it is being tested",
   ],
 ];
@@ -40,7 +40,8 @@ const EQUALS_ALL =
   /\bdef\s+__(?:eq|ne)__\s*\([^)]*\)[^:\n]*:\s*return\s+(?:True|False)\b|\b__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|\bObject\.is\s*=|\bSymbol\.toPrimitive\b.*=>\s*\d/;
 
 export function sourceFindings(file: Changed): readonly TamperFinding[] {
-  if (file.after === null || !READ.test(file.path)) return [];
+  // A program without an ending names its interpreter in its first line.
+  if (file.after === null || !(READ.test(file.path) || file.after.startsWith("#!"))) return [];
   const added = addedLines(file);
   const equals = EQUALS_ALL.exec(added.join("\n"))?.[0];
   const special: readonly TamperFinding[] =

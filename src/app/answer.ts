@@ -1,8 +1,8 @@
 /** The answer to a command on an issue that never had a run: the only comment the edge itself writes, since no lease holder exists. */
 
-import { isExplained } from "#src/gate/decide.ts";
 import { parseMarker } from "#src/gate/marker.ts";
 import { HELP, NO_RUN_YET, renderAnswer } from "#src/gate/status-comment.ts";
+import { isExplained } from "#src/gate/who.ts";
 import type { GitHub } from "#src/github/github.ts";
 import type { Command } from "#src/run/run.ts";
 

@@ -100,6 +100,21 @@ export const REVIEW_EVENT = z.object({
   sender: account,
 });
 
+export const CHECK_SUITE_EVENT = z.object({
+  check_suite: z.object({
+    id: z.number().int(),
+    head_sha: z.string().min(1),
+    conclusion: z.string().max(100).nullish(),
+    updated_at: z.string().nullish(),
+    app: z.object({ name: z.string().nullish(), slug: z.string().nullish() }).nullish(),
+    pull_requests: z.array(z.object({ number: z.number().int() })),
+  }),
+  repository,
+  installation: installation.nullish(),
+  sender: account,
+});
+
+export type CheckSuiteEvent = z.output<typeof CHECK_SUITE_EVENT>;
 export type InstallationEvent = z.output<typeof INSTALLATION_EVENT>;
 export type ReachEvent = z.output<typeof REACH_EVENT>;
 export type RepositoryEvent = z.output<typeof REPOSITORY_EVENT>;

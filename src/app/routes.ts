@@ -6,6 +6,7 @@ import { LABEL } from "#src/gate/label.ts";
 import type { CommandFact, RepositoryRef, RunEvent, RunRequest } from "#src/run/run.ts";
 import type { StoredRun } from "#src/store/store.ts";
 import { answerWithoutRun } from "./answer.ts";
+import { CHECKED } from "./checks.ts";
 import { type Edge, servesOwner } from "./edge.ts";
 import { registerGroundRoutes } from "./ground.ts";
 import {
@@ -45,6 +46,7 @@ export function registerRoutes(probot: Probot, edge: Edge): void {
     receive(edge, delivery, PULL_REQUEST_ENDED),
   );
   probot.on("pull_request_review.submitted", (delivery) => receive(edge, delivery, REVIEWED));
+  probot.on("check_suite.completed", (delivery) => receive(edge, delivery, CHECKED));
   probot.onError((error) => edge.log.error({ err: error }, "a webhook was refused or could not be handled"));
 }
 

@@ -25,6 +25,7 @@ export function terminalConversation(print: (line: string) => void, clock: Clock
     welcome: async () => ok(null),
     mayStart: async () => ({ go: true }),
     permission: async () => "admin",
+    isMember: async () => true,
     labelledAfter: async () => true,
     status: async (_journal, body) => {
       // Only the sentence with the state: the rest changes with every step.
@@ -48,6 +49,9 @@ export function terminalConversation(print: (line: string) => void, clock: Clock
       return ok(null);
     },
     concludePlan: async () => ok(null),
+    fold: async () => ok(null),
+    fixClaims: async () => ok([]),
+    failedChecks: async () => ok([]),
     answer: async () => ok(null),
     reviewComments: async () => ok([]),
     answerReviewComment: async () => ok(null),

@@ -47,8 +47,10 @@ export interface RepositorySettings {
   readonly networkAllow: readonly string[];
   /** Globs the repository adds to the default ones, and globs the operator takes out of the default ones. */
   readonly protectedPaths: { readonly added: readonly string[]; readonly except: readonly string[] };
-  /** Lower-case logins; null: everyone with write access. */
+  /** Lower-case logins and `org/team`; null: everyone with write access. */
   readonly approvers: readonly string[] | null;
+  /** The least permission of those who approve. */
+  readonly approverPermission: "write" | "maintain" | "admin";
   readonly budget: { readonly usd: number; readonly turns: number; readonly minutes: number };
   readonly gates: readonly ("intent" | "change")[];
   /** Sentences for the plan and the log: keys without effect, and wishes the operator does not allow. */
@@ -131,6 +133,7 @@ export function mergeRepositoryFile(operator: OperatorLimits, file: RepositoryFi
     networkAllow: [...new Set(networkAllow)],
     protectedPaths: { added: [...new Set(file.protected ?? [])], except: operator.protectedExcept },
     approvers: file.approvers ?? null,
+    approverPermission: file.approver_permission ?? "write",
     budget: {
       usd: Math.min(operator.budgetUsd, file.budget?.usd ?? Number.POSITIVE_INFINITY),
       turns: Math.min(operator.maxTurns, file.budget?.turns ?? Number.POSITIVE_INFINITY),

@@ -50,10 +50,13 @@ const amount = (what: string, max: number) =>
     .positive(`must be ${what}, more than 0`)
     .max(max, `must be at most ${max}`);
 
-const login = z
-  .string(wanted("a GitHub login"))
+const approver = z
+  .string(wanted("a GitHub login or org/team"))
   .transform((name) => name.replace(/^@/, "").toLowerCase())
-  .refine((name) => /^[a-z0-9][a-z0-9_-]{0,99}$/.test(name), "must be a GitHub login");
+  .refine(
+    (name) => /^[a-z0-9][a-z0-9_-]{0,99}(?:\/[a-z0-9_][a-z0-9._-]{0,99})?$/.test(name),
+    "must be a GitHub login, or a team as org/team",
+  );
 
 const host = z
   .string(wanted("a host name"))
@@ -126,11 +129,15 @@ export const REPOSITORY_FILE = z.object(
       .describe(
         "Paths a pull request of ours may never change. Added to the default ones; case does not matter.",
       ),
-    approvers: listOf(login, "logins", MAX_NAMES)
+    approvers: listOf(approver, "logins and teams", MAX_NAMES)
       .nullish()
       .describe(
-        "Who may approve: people with write access who are also listed. Unset: everyone with write access.",
+        "Who may approve: people with write access who are also listed, by login or by a team of the repository's owner as `org/team` (which the app can look up only when it was granted `members: read`; without an answer nobody is in a team). Read from the default branch only. Unset: everyone with write access.",
       ),
+    approver_permission: z
+      .enum(["write", "maintain", "admin"], { error: "must be write, maintain or admin" })
+      .nullish()
+      .describe("The least permission that approving takes. Unset: `write`."),
     budget: z
       .object(
         {

@@ -1,10 +1,17 @@
 /** The conversation of a run with people: who may start it, and the comments it writes. One writer: the run's lease holder. */
 
 import type { Result } from "#src/base/result.ts";
-import type { KnownPermission } from "#src/gate/decide.ts";
 import type { RenderedIntent } from "#src/gate/intent-comment.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
-import type { GitHub, GitHubFailure, Reaction, ReviewComment } from "#src/github/github.ts";
+import type { KnownPermission } from "#src/gate/who.ts";
+import type {
+  FailedCheckRun,
+  FixClaim,
+  GitHub,
+  GitHubFailure,
+  Reaction,
+  ReviewComment,
+} from "#src/github/github.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import type { FailureCode } from "#src/run/run.ts";
 
@@ -13,7 +20,8 @@ export const PLAN_EFFECT = "plan-comment";
 
 /** Whether a run may begin, asked right before it costs anything. */
 export type StartCheck =
-  | { readonly go: true }
+  /** `createdAt`: when the issue was opened, ms since the epoch; left out: it was not looked at. */
+  | { readonly go: true; readonly createdAt?: number }
   | {
       readonly go: false;
       readonly end: "cancelled";
@@ -67,6 +75,8 @@ export interface Conversation {
   mayStart(): Promise<StartCheck>;
   /** The permission of a person at this moment. */
   permission(login: string): Promise<KnownPermission>;
+  /** Whether GitHub says that the person is an active member of `org/team` at this moment; without an answer: no. */
+  isMember(team: string, login: string): Promise<boolean>;
   /** True when the issue carries the label and was last changed at that instant (ms since the epoch) or later: a removal of then is out of date. */
   labelledAfter(instant: number): Promise<boolean>;
   /** Creates or edits the one status comment. A failure is returned for the trace; it never stops a run. */
@@ -86,8 +96,14 @@ export interface Conversation {
     journal: EffectJournal,
     render: (size: "full" | "short") => string,
   ): Promise<Result<null, GitHubFailure>>;
-  /** Puts what became of the plan or the intent into its comment; a null id: the comment is looked for by the body's marker, and may not exist. */
-  concludePlan(commentId: number | null, body: string): Promise<Result<null, GitHubFailure>>;
+  /** Puts what became of the plan or the intent into its comment; a null id: the comment is looked for by the body's marker, and may not exist. Answers with the comment's id in GraphQL. */
+  concludePlan(commentId: number | null, body: string): Promise<Result<string | null, GitHubFailure>>;
+  /** Folds a comment away as outdated; harmless when repeated. */
+  fold(nodeId: string): Promise<Result<null, GitHubFailure>>;
+  /** What others have done that says it closes the issue; `createdAt` as `mayStart` gave it. */
+  fixClaims(createdAt: number): Promise<Result<readonly FixClaim[], GitHubFailure>>;
+  /** Check runs of a commit that did not pass. */
+  failedChecks(sha: string): Promise<Result<readonly FailedCheckRun[], GitHubFailure>>;
   /** Acknowledges a command by a reaction and, when a body is given, one answer under that comment's marker. */
   answer(journal: EffectJournal, answer: Answer): Promise<Result<null, GitHubFailure>>;
   /** Comments on lines that belong to a review of the pull request. */

@@ -1,27 +1,25 @@
 /** Decides what others recorded about a run (commands, a label taken off, a closed issue), answers, and says what the driver must do. */
 
-import {
-  type Decision,
-  decideCommand,
-  isExplained,
-  type KnownPermission,
-  mayDecide,
-} from "#src/gate/decide.ts";
+import { type Decision, decideCommand } from "#src/gate/decide.ts";
 import { HELP, statusSentence } from "#src/gate/status-comment.ts";
+import { isExplained, type KnownPermission, mayDecide } from "#src/gate/who.ts";
 import {
   type CommandFact,
   type CommandReply,
+  type FailedCheck,
   isEnded,
   type OpenPullRequest,
   type RunEvent,
   type RunRequest,
 } from "#src/run/run.ts";
 import type { StoredEvent } from "#src/store/store.ts";
+import { boundedChecks } from "./checks.ts";
 import { INTENT_EFFECT, isPassing, PLAN_EFFECT } from "./conversation.ts";
-import { approvedIntent, preparedOf } from "./intents.ts";
+import { approvedIntent } from "./intents.ts";
 import { reviewInstruction } from "./review.ts";
 import type { RunContext } from "./run-context.ts";
 import { PROPOSE_STEP } from "./steps/propose.ts";
+import { factsAbout } from "./who.ts";
 
 /**
  * What a fact asks of whoever drives the run. `cancel`: stop all work first. `new_run`: create it first. Only then is the
@@ -124,24 +122,26 @@ function mayStop(context: RunContext): boolean {
 }
 
 async function handleCommand(context: RunContext, seq: number, fact: CommandFact): Promise<Consequence> {
-  const permission = await context.conversation.permission(fact.by);
+  const who = await factsAbout(context, fact.by, fact.command.verb === "approve" ? "approve" : "decide");
+  const { permission } = who;
   // A look-up that was cut off is no answer: whoever visits the run next asks again.
   if (context.signal.aborted) return NOTHING;
   const review = await reviewOf(context, fact, permission);
   if (review === "later") return NOTHING;
+  const checks = mayDecide(permission) ? await failedChecksFor(context, fact) : [];
+  if (context.signal.aborted) return NOTHING;
   const hasEarlierPlan = fact.command.verb === "approve" && (await planShownBefore(context));
   // From here to the append nothing is awaited: a step that begins meanwhile finds the decision in the log.
   const decision = decideCommand({
     command: review === null ? fact.command : { verb: "revise", text: review.text },
-    by: fact.by,
+    who,
     commentId: fact.commentId,
-    permission,
     run: context.run(),
     pullRequest: fact.pullRequest ?? null,
-    approvers: approversOf(context),
     hasEarlierPlan,
     approvedIntent: approvedIntent(context)?.digest ?? null,
     isProposing: context.progress.running().has(PROPOSE_STEP),
+    checksFailed: checks.length > 0,
     nowMs: context.ports.clock.now(),
     ceilingUsd: context.ports.operator.budgetUsd,
   });
@@ -154,7 +154,11 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
   if (decision.act === "new_run")
     return {
       kind: "new_run",
-      request: { ...followUp(context, fact, decision), ...(review === null ? {} : { review: review.about }) },
+      request: {
+        ...followUp(context, fact, decision),
+        ...(review === null ? {} : { review: review.about }),
+        ...(checks.length === 0 ? {} : { checks }),
+      },
       seq,
       fact,
     };
@@ -218,6 +222,17 @@ async function reviewOf(
   };
 }
 
+/** What fails on the pull request that is to be revised; without an answer of GitHub's nothing. */
+async function failedChecksFor(context: RunContext, fact: CommandFact): Promise<readonly FailedCheck[]> {
+  const run = context.run();
+  if (fact.command.verb !== "revise" || fact.pullRequest === undefined || run.state !== "published")
+    return [];
+  const failed = await context.conversation.failedChecks(run.commitSha);
+  if (failed.ok) return boundedChecks(failed.value);
+  context.trace.emit("warning", { text: `checks of the pull request: ${failed.error.message}` });
+  return [];
+}
+
 /** The answer belongs where the command was said. */
 function replyOn(fact: CommandFact, reply: Pick<CommandReply, "reaction" | "text">): CommandReply {
   const { commentId, pullRequest, review } = fact;
@@ -273,17 +288,13 @@ function answerText(context: RunContext, decision: Decision): string | null {
   }
 }
 
-function approversOf(context: RunContext): readonly string[] | null {
-  return preparedOf(context)?.settings.approvers ?? null;
-}
-
 function followUp(
   context: RunContext,
   fact: CommandFact,
   decision: Extract<Decision, { act: "new_run" }>,
 ): RunRequest {
   const { ports } = context;
-  const { pullRequest: _, review, ...request } = context.request;
+  const { pullRequest: _, review, checks, ...request } = context.request;
   const pullRequest = revised(context, fact);
   // A revision that is tried again is to do what it was asked for.
   const again = decision.trigger === "retry" && pullRequest !== undefined;
@@ -300,6 +311,7 @@ function followUp(
     budgetUsd: decision.budgetUsd,
     ...(pullRequest === undefined ? {} : { pullRequest }),
     ...(again && review !== undefined ? { review } : {}),
+    ...(again && checks !== undefined ? { checks } : {}),
   };
 }
 

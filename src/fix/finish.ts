@@ -108,12 +108,21 @@ async function conclude(context: RunContext, what: Conclusion): Promise<boolean>
   let edited = await conversation.concludePlan(commentId, body);
   if (!edited.ok && edited.error.code === "too_long")
     edited = await conversation.concludePlan(commentId, head);
+  if (edited.ok && edited.value !== null && isSuperseded(context.run())) {
+    const folded = await conversation.fold(edited.value);
+    if (!folded.ok)
+      context.trace.emit("warning", { text: `folding the ${kind} away: ${folded.error.message}` });
+  }
   if (!edited.ok) {
     context.trace.emit("warning", { text: `${kind} comment: ${edited.error.message}` });
     if (isPassing(edited.error)) return false;
   }
   await journal.complete(concluded, { id: edited.ok ? (known?.id ?? "none") : "refused", url: null });
   return true;
+}
+
+function isSuperseded(run: Run): boolean {
+  return run.state === "cancelled" && run.why === "superseded";
 }
 
 function conclusion(run: Run): string | null {

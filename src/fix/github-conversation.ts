@@ -2,10 +2,10 @@
 
 import type { Clock } from "#src/base/clock.ts";
 import { err, ok, type Result } from "#src/base/result.ts";
-import { mayDecide } from "#src/gate/decide.ts";
 import { LABEL } from "#src/gate/label.ts";
 import { type Marker, parseMarker, sameMarker } from "#src/gate/marker.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
+import { EVERYONE_WHO_WRITES, ruling } from "#src/gate/who.ts";
 import type {
   GitHub,
   GitHubApp,
@@ -54,6 +54,13 @@ export function githubConversation(parts: ConversationParts): Conversation {
       const answer = await github.permission(login);
       return answer.ok ? answer.value : "unknown";
     },
+    isMember: async (team, login) => {
+      const [organization = "", slug = ""] = team.split("/");
+      // A token of one account sees nothing of another's teams.
+      if (organization.toLowerCase() !== owner.toLowerCase()) return false;
+      const member = await calls("team").isTeamMember(slug, login);
+      return member.ok && member.value;
+    },
     status: (journal, body) => keepStatus(poster, journal, body),
     plan: async (journal, render) => {
       const posted = await post(poster, journal, PLAN_EFFECT, (size) => render(size).body);
@@ -69,6 +76,10 @@ export function githubConversation(parts: ConversationParts): Conversation {
     },
     result: async (journal, render) => asNull(await post(poster, journal, "result-comment", render)),
     concludePlan: (commentId, body) => concludePlan(poster, commentId, body),
+    fold: (nodeId) => github.minimize(nodeId),
+    fixClaims: (createdAt) =>
+      calls("look").fixClaims({ number: issue, createdAt }, request.repository.defaultBranch),
+    failedChecks: (sha) => calls("checks").failedChecks(sha),
     answer: (journal, reply) => {
       const elsewhere = reply.on === place ? {} : { place: reply.on, github: calls("discuss") };
       return answer({ ...poster, ...elsewhere }, journal, reply);
@@ -130,10 +141,13 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
       "github_failed",
       `I could not check what ${request.askedBy} may do here: ${permission.error.message}`,
     );
-  if (!mayDecide(permission.value))
+  const { askedBy: login } = request;
+  const who = { login, permission: permission.value, approvers: EVERYONE_WHO_WRITES, teams: [] };
+  const may = ruling(who, "decide");
+  if (!may.allow)
     return failed(
       "permission",
-      `A run is started by someone with write access to the repository; ${request.askedBy} has ${permission.value} access.`,
+      `A run is started by someone with write access to the repository. ${may.because}`,
     );
   if (request.pullRequest !== undefined) return mayRevise(github, request.pullRequest);
   const now = await github.issue(issue.number);
@@ -143,7 +157,7 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
   const newer = now.value.updatedAt > issue.updatedAt;
   if (request.trigger === "label" && newer && !now.value.labels.includes(LABEL))
     return { go: false, end: "cancelled", by: "github", why: "unlabeled" };
-  return { go: true };
+  return { go: true, createdAt: now.value.createdAt };
 }
 
 async function mayRevise(github: GitHub, { number, branch }: OpenPullRequest): Promise<StartCheck> {
@@ -242,26 +256,30 @@ async function keepStatus(
   const known = journal.done("status-comment");
   if (known !== null) {
     const edited = await poster.github.editComment(Number(known.id), body);
-    if (edited.ok || edited.error.code !== "not_found") return edited;
+    if (edited.ok || edited.error.code !== "not_found") return asNull(edited);
     // Somebody deleted it: a new one, found by its marker from then on.
   }
   const posted = await post(poster, journal, "status-comment", () => body);
   if (!posted.ok || posted.value.body === body) return asNull(posted);
   // It stood already, with the words of then.
-  return poster.github.editComment(posted.value.id, body);
+  return asNull(await poster.github.editComment(posted.value.id, body));
 }
 
 async function concludePlan(
   poster: Poster,
   commentId: number | null,
   body: string,
-): Promise<Result<null, GitHubFailure>> {
-  if (commentId !== null) return poster.github.editComment(commentId, body);
+): Promise<Result<string | null, GitHubFailure>> {
+  const edit = async (id: number) => {
+    const edited = await poster.github.editComment(id, body);
+    return edited.ok ? ok(edited.value.nodeId) : edited;
+  };
+  if (commentId !== null) return edit(commentId);
   const marker = parseMarker(body);
   if (marker === null) throw new Error("the body of a plan comment has no marker");
   const standing = await find(poster, marker);
   if (!standing.ok) return standing;
-  return standing.value === null ? ok(null) : poster.github.editComment(standing.value.id, body);
+  return standing.value === null ? ok(null) : edit(standing.value.id);
 }
 
 async function answer(

@@ -1,7 +1,9 @@
 /** Keeps the one status comment true: edited at once when the state changes, otherwise sparsely, and never twice with the same words. */
 
 import { renderStatus, type StatusFacts } from "#src/gate/status-comment.ts";
+import { checksOf } from "./checks.ts";
 import { isPassing } from "./conversation.ts";
+import { preparedOf } from "./intents.ts";
 import type { RunContext } from "./run-context.ts";
 import { PUBLISH_STEP, stepNames } from "./steps.ts";
 
@@ -80,6 +82,8 @@ function statusFacts(context: RunContext, queuePosition: number | null): StatusF
     queuePosition: context.run().state === "queued" ? queuePosition : null,
     undecided: isUndecided(context),
     tracePlace: operator.tracePlace(context.runId),
+    notes: preparedOf(context)?.related ?? [],
+    checks: checksOf(context).map(({ name, conclusion }) => ({ name, conclusion })),
     asOf: clock.now(),
     priceUnknown: context.progress.trace()?.costUsd === null,
   };

@@ -41,8 +41,8 @@ function parseArguments(verb: (typeof VERBS)[number], argument: string, rest: re
     case "approve":
       return parseApprove(argument.split(/\s+/).filter((part) => part !== ""));
     case "revise": {
+      // Without words it asks that failing checks of the pull request be mended; elsewhere it is refused.
       const text = [argument, ...rest].join("\n").trim();
-      if (text === "") return { verb: "unclear", hint: "Say what to do differently: `/revise <text>`." };
       return { verb, text: headOf(text, MAX_INSTRUCTION) };
     }
     case "retry": {

@@ -2,27 +2,14 @@
 
 import { shortDigest } from "#src/run/proposal.ts";
 import type { Command, Run } from "#src/run/run.ts";
-
-/** Permission as GitHub's collaborator-permission endpoint gave it at the time of the command; `unknown`: the look-up failed, which is a no. */
-export type KnownPermission = "admin" | "maintain" | "write" | "triage" | "read" | "none" | "unknown";
-
-export function mayDecide(permission: KnownPermission): boolean {
-  return permission === "admin" || permission === "maintain" || permission === "write";
-}
-
-/** Whether a refusal is explained in words, or only by a reaction. */
-export function isExplained(permission: KnownPermission): boolean {
-  return mayDecide(permission) || permission === "triage";
-}
+import { ruling, type WhoFacts } from "./who.ts";
 
 export interface CommandFacts {
   readonly command: Command;
-  readonly by: string;
+  /** Who said it. */
+  readonly who: WhoFacts;
   readonly commentId: number;
-  readonly permission: KnownPermission;
   readonly run: Run;
-  /** Lower-case logins from the repository file who alone may approve; null: everyone with write access. */
-  readonly approvers: readonly string[] | null;
   /** The pull request the command was said on; null: the issue. */
   readonly pullRequest: number | null;
   /** True when an earlier run of the issue has shown a plan or an intent, or this one an intent before its plan: then a bare `/approve` could mean that one. */
@@ -31,6 +18,8 @@ export interface CommandFacts {
   readonly approvedIntent: string | null;
   /** True while the plan is being posted: then it is too late to give the agent more to do, and too early to revise the plan. */
   readonly isProposing: boolean;
+  /** True when checks of the pull request, on the commit that the run pushed, did not pass. */
+  readonly checksFailed: boolean;
   readonly nowMs: number;
   /** Dollars a `/retry budget=` may ask for at most. */
   readonly ceilingUsd: number | null;
@@ -59,11 +48,12 @@ const SETTLE_MS = 60_000;
 
 /** Decides one command on one run. Everything that is not allowed is `refuse` with a sentence for the person. */
 export function decideCommand(facts: CommandFacts): Decision {
-  const { command, permission, run } = facts;
+  const { command, run } = facts;
   if (command.verb === "unclear") return refuse(command.hint);
   if (command.verb === "help") return { act: "answer", topic: "help" };
   if (command.verb === "status") return { act: "answer", topic: "status" };
-  if (!mayDecide(permission)) return refuse(notAllowed(facts.by, permission));
+  const may = ruling(facts.who, "decide");
+  if (!may.allow) return refuse(may.because);
   switch (command.verb) {
     case "approve":
       return decideApproval(facts, command, run);
@@ -78,12 +68,6 @@ export function decideCommand(facts: CommandFacts): Decision {
 
 function refuse(because: string): Decision {
   return { act: "refuse", because };
-}
-
-function notAllowed(login: string, permission: KnownPermission): string {
-  return permission === "unknown"
-    ? `I could not check what ${login} may do in this repository, so nothing happened. Please try again.`
-    : `This needs write access to the repository; ${login} has ${permission === "none" ? "no" : permission} access.`;
 }
 
 type ApproveCommand = Extract<Command, { verb: "approve" }>;
@@ -154,10 +138,8 @@ interface Offer {
 /** Why a command does not approve what is offered; null: it does. */
 function staleness(facts: CommandFacts, command: ApproveCommand, offer: Offer): Decision | null {
   const { name, line } = offer;
-  if (facts.approvers !== null && !facts.approvers.includes(facts.by.toLowerCase()))
-    return refuse(
-      `\`.github/agent-fix.yml\` names who approves here (${facts.approvers.join(", ")}), and ${facts.by} is not among them.`,
-    );
+  const may = ruling(facts.who, "approve");
+  if (!may.allow) return refuse(may.because);
   if (facts.commentId <= offer.commentId)
     return refuse(`That was written before the newest ${name}. To approve it, answer \`${line}\`.`);
   if (command.digest !== null && !offer.digest.startsWith(command.digest))
@@ -220,6 +202,7 @@ function decideRetry(facts: CommandFacts, budgetUsd: number | null): Decision {
 }
 
 function decideRevision(facts: CommandFacts, text: string): Decision {
+  if (text === "" && !facts.checksFailed) return refuse("Say what to do differently: `/revise <text>`.");
   switch (facts.run.state) {
     case "queued":
     case "preparing":

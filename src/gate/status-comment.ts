@@ -26,6 +26,10 @@ export interface StatusFacts {
   readonly tracePlace: string;
   /** When the facts were true, ms since the epoch. */
   readonly asOf: number;
+  /** Sentences of the app on what it found before the work, e.g. commits that name the issue. */
+  readonly notes: readonly string[];
+  /** How suites of checks on the pull request came out, newest of each. */
+  readonly checks: readonly { readonly name: string; readonly conclusion: string }[];
   /** True when no price is known for the model: the token cap rules instead of a cost cap. */
   readonly priceUnknown: boolean;
 }
@@ -42,12 +46,28 @@ export function renderStatus(facts: StatusFacts): string {
     `**agent-fix** · run \`${run.request.runId}\` · ${stateSentence(facts.run, facts.queuePosition)}${facts.undecided ? UNDECIDED : ""}`,
     // Here too, since the comment that tells more may be what GitHub did not take.
     run.state === "failed" ? oneLine(run.message, 300) : null,
+    checksSentence(facts),
+    ...facts.notes.slice(0, 5).map((note) => oneLine(note, 200)),
     facts.steps.map((step) => `${MARKS[step.state]} ${step.name}`).join(" · "),
     facts.trace === null ? null : traceLine(facts.trace),
     facts.priceUnknown ? "No price is known for this model, so tokens are capped instead of dollars." : null,
     `Trace: ${code(facts.tracePlace)} · as of ${isoTime(facts.asOf).slice(0, 19)}Z · \`/status\` \`/cancel\` \`/help\``,
   ];
   return parts.filter((part) => part !== null).join("\n\n");
+}
+
+const PASSED: readonly string[] = ["success", "neutral", "skipped"];
+
+/** A failing suite starts nothing by itself; the words that do are named. */
+function checksSentence({ run, checks }: StatusFacts): string | null {
+  if (run.state !== "published" || checks.length === 0) return null;
+  const failed = checks.filter(({ conclusion }) => !PASSED.includes(conclusion));
+  if (failed.length === 0) return `Checks of #${run.pullRequest}: passed.`;
+  const named = failed
+    .slice(0, 5)
+    .map(({ name, conclusion }) => `${code(name, 60)} (${oneLine(conclusion, 30)})`);
+  const more = failed.length > named.length ? ` and ${failed.length - named.length} more` : "";
+  return `Checks of #${run.pullRequest} that did not pass: ${named.join(", ")}${more}. \`/revise\` on the pull request, with or without words of yours, has the agent mend that.`;
 }
 
 /** The answer to `/status`. */
@@ -107,6 +127,7 @@ const FAILURES: Record<FailureCode, string> = {
   base_conflict: "the base moved and conflicts with the change",
   worse_on_new_base: "the change does worse on the moved base",
   protected_path: "the change touches protected files",
+  already_claimed: "somebody else has it in hand",
   publish_refused: "GitHub refused the pull request",
   internal: "a fault of agent-fix itself",
 };

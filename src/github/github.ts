@@ -87,6 +87,7 @@ export interface GitHub {
     readonly labels: readonly string[];
     readonly title: string;
     readonly body: string;
+    readonly createdAt: number;
     readonly updatedAt: number;
     readonly author: string;
   }>;
@@ -94,7 +95,8 @@ export interface GitHub {
   /** All comments, oldest first. */
   comments(issue: number): GitHubResult<readonly IssueComment[]>;
   createComment(issue: number, body: string): GitHubResult<IssueComment>;
-  editComment(commentId: number, body: string): GitHubResult<null>;
+  /** Answers with the comment's id in GraphQL. */
+  editComment(commentId: number, body: string): GitHubResult<{ readonly nodeId: string }>;
   reactToIssue(issue: number, reaction: Reaction): GitHubResult<null>;
   reactToComment(commentId: number, reaction: Reaction): GitHubResult<null>;
   /** The person's permission by the collaborator-permission endpoint, custom roles resolved to their base. */
@@ -122,12 +124,48 @@ export interface GitHub {
   reviewComments(pull: number): GitHubResult<readonly ReviewComment[]>;
   answerReviewComment(pull: number, commentId: number, body: string): GitHubResult<null>;
   addLabels(issue: number, labels: readonly string[]): GitHubResult<null>;
+  /** Whether the person is an active member of a team of the repository's owner; needs the phase `team`. */
+  isTeamMember(team: string, login: string): GitHubResult<boolean>;
+  /** What others have done that says it closes the issue, since it was opened or last opened again: open or merged pull requests, commits of the branch. Our own are left out. */
+  fixClaims(
+    issue: { readonly number: number; readonly createdAt: number },
+    branch: string,
+  ): GitHubResult<readonly FixClaim[]>;
+  /** The check runs of a commit that did not pass, with the first of their annotations; needs the phase `checks`. */
+  failedChecks(sha: string): GitHubResult<readonly FailedCheckRun[]>;
+  /** Folds a comment away as outdated. */
+  minimize(nodeId: string): GitHubResult<null>;
   /** Open issues that carry the label, pull requests left out, lowest number first. */
   labelledIssues(label: string): GitHubResult<readonly LabelledIssue[]>;
   /** What happened to an issue, oldest first; only the kinds that `TimelineEvent` names. */
   timeline(issue: number): GitHubResult<readonly TimelineEvent[]>;
   /** When the body was last edited, ms since the epoch; null when it never was. */
   bodyEditedAt(issue: number): GitHubResult<number | null>;
+}
+
+export type FixClaim =
+  | {
+      readonly kind: "pull_request";
+      readonly number: number;
+      readonly state: "open" | "merged";
+      readonly url: string;
+    }
+  | { readonly kind: "commit"; readonly sha: string; readonly url: string };
+
+/** A check run that did not pass; all its texts are a stranger's. */
+export interface FailedCheckRun {
+  readonly name: string;
+  /** GitHub's word, such as `failure` or `timed_out`. */
+  readonly conclusion: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly annotations: readonly CheckAnnotation[];
+}
+
+export interface CheckAnnotation {
+  readonly path: string;
+  readonly line: number;
+  readonly message: string;
 }
 
 export interface LabelledIssue {
@@ -192,8 +230,8 @@ export interface Reach {
   readonly repositoryId: number | null;
 }
 
-/** `read`: metadata, contents and issues read + issues write for comments. `discuss`: pull requests write too, which comments on them need. `write`: contents write too. */
-export type TokenPhase = "read" | "discuss" | "write";
+/** `read`: metadata, contents and issues read + issues write for comments. `discuss`: pull requests write too, which comments on them need. `write`: contents write too. `look`: reading issues and pull requests. `team` and `checks`: reading those alone, which an installation may not grant. */
+export type TokenPhase = "read" | "look" | "discuss" | "write" | "team" | "checks";
 
 /** The app itself: identities, tokens, and what it may do. */
 export interface GitHubApp {

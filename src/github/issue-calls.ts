@@ -60,7 +60,7 @@ export function issueCalls(context: CallContext): IssueCalls {
             body,
             ...send,
           }),
-        nothing,
+        ({ node_id: nodeId }) => ({ nodeId }),
       ),
     permission: async (login) => {
       const role = await read(
@@ -169,6 +169,7 @@ function toIssue(issue: {
   readonly labels: readonly (string | { readonly name?: string })[];
   readonly title: string;
   readonly body?: string | null;
+  readonly created_at: string;
   readonly updated_at: string;
   readonly user: { readonly login: string } | null;
 }) {
@@ -178,6 +179,7 @@ function toIssue(issue: {
     labels: issue.labels.map((label) => (typeof label === "string" ? label : (label.name ?? ""))),
     title: issue.title,
     body: issue.body ?? "",
+    createdAt: Date.parse(issue.created_at),
     updatedAt: Date.parse(issue.updated_at),
     author: issue.user?.login ?? "ghost",
   };

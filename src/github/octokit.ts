@@ -14,6 +14,7 @@ import { issueCalls } from "./issue-calls.ts";
 import { APP_BUDGET, createMint, installationPermissions } from "./mint.ts";
 import { pullCalls } from "./pull-calls.ts";
 import { createReaches } from "./reach.ts";
+import { relatedCalls } from "./related-calls.ts";
 import { createSender } from "./requests.ts";
 import { reviewCalls } from "./review-calls.ts";
 import { searchCalls } from "./search-calls.ts";
@@ -99,6 +100,7 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
         ...pullCalls(context),
         ...reviewCalls(context),
         ...searchCalls(context),
+        ...relatedCalls(context),
       } satisfies GitHub;
     },
     gitToken: async (installationId, repo, renew) => {

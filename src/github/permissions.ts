@@ -9,6 +9,9 @@ export type Purpose = TokenPhase | "git" | "list";
 
 export const PERMISSIONS: Readonly<Record<Purpose, PermissionSet>> = {
   list: { metadata: "read" },
+  look: { metadata: "read", contents: "read", issues: "read", pull_requests: "read" },
+  team: { metadata: "read", members: "read" },
+  checks: { metadata: "read", checks: "read" },
   git: { metadata: "read", contents: "read" },
   read: { metadata: "read", contents: "read", issues: "write" },
   discuss: { metadata: "read", contents: "read", issues: "write", pull_requests: "write" },

@@ -39,8 +39,19 @@ export interface RunRequest {
   readonly budgetUsd: number | null;
   /** A revision of an open pull request of ours: it works on that branch's head, speaks on that pull request and is pushed to it. Left out: the run opens its own. */
   readonly pullRequest?: OpenPullRequest;
+  /** What failed on the pull request when the revision was asked for: data for the agent. */
+  readonly checks?: readonly FailedCheck[];
   /** The review that asked for the revision; its comments are answered once with what was done. */
   readonly review?: { readonly id: number; readonly comments: readonly number[] };
+}
+
+/** A check of the pull request that did not pass, with texts of strangers, bounded. */
+export interface FailedCheck {
+  readonly name: string;
+  readonly conclusion: string;
+  readonly summary: string;
+  /** `path:line: message` */
+  readonly annotations: readonly string[];
 }
 
 export interface OpenPullRequest {
@@ -70,6 +81,7 @@ export const FAILURE_CODES = [
   "base_conflict",
   "worse_on_new_base",
   "protected_path",
+  "already_claimed",
   "publish_refused",
   "internal",
 ] as const;
@@ -153,6 +165,15 @@ export type RunEvent =
   | { readonly type: "ground_lost"; readonly why: GroundLoss; readonly by: string }
   | { readonly type: "pull_request_closed"; readonly merged: boolean; readonly by: string }
   | { readonly type: "pull_request_reopened"; readonly by: string }
+  /** A suite of checks ended on a commit that the run pushed; recorded, and nothing follows by itself. */
+  | {
+      readonly type: "checks_concluded";
+      readonly headSha: string;
+      /** Who runs the suite. */
+      readonly name: string;
+      /** GitHub's word, such as `success` or `failure`. */
+      readonly conclusion: string;
+    }
   /** The decision on the fact with that seq; a fact without one is still open. The reply is an intent: its effect is called `reply-<comment id>`. */
   | {
       readonly type: "fact_handled";

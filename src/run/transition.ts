@@ -51,6 +51,7 @@ export function transition(run: Run, event: RunEvent): Result<Run, Contradiction
     case "ground_lost":
     case "pull_request_closed":
     case "pull_request_reopened":
+    case "checks_concluded":
     case "fact_handled":
     case "effect_intended":
     case "effect_done":
@@ -79,6 +80,7 @@ type ProgressEvent = Exclude<
       | "ground_lost"
       | "pull_request_closed"
       | "pull_request_reopened"
+      | "checks_concluded"
       | "fact_handled"
       | "effect_intended"
       | "effect_done"

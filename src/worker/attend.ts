@@ -2,6 +2,7 @@
 
 import type { DriveEnd } from "#src/dag/dag.ts";
 import { type DriveOptions, drive } from "#src/dag/drive.ts";
+import { checksRecorded } from "#src/fix/checks.ts";
 import { type Consequence, openFacts } from "#src/fix/facts.ts";
 import { cleanUp, concludeIntent, concludePlan, reportFailure } from "#src/fix/finish.ts";
 import { answerThreads } from "#src/fix/review.ts";
@@ -49,7 +50,8 @@ export async function attend(attendance: Attendance): Promise<boolean> {
     await facts.settle();
     outbox.sendSoon();
     const left = await goOn({ ...attendance, facts, status, outbox });
-    const woundUp = !isEnded(context.run()) || (await windUp(context, status));
+    const woundUp =
+      !isEnded(context.run()) || ((await windUp(context, status)) && (await tellChecks(context, status)));
     if (!(await outbox.send()) || !woundUp || left === "later") return false;
     if (!isEnded(context.run())) return true;
     // What GitHub gave no answer to is decided at the next visit.
@@ -80,6 +82,16 @@ async function windUp(context: RunContext, status: StatusKeeper): Promise<boolea
   ];
   if (told.includes(false)) return false;
   context.trace.emit("run_ended", { state: run.state, message: run.state === "failed" ? run.message : null });
+  await context.journal.complete(effect, { id: context.runId, url: null });
+  return true;
+}
+
+/** The status says how the checks of the pull request came out. */
+async function tellChecks(context: RunContext, status: StatusKeeper): Promise<boolean> {
+  const recorded = checksRecorded(context);
+  const effect = `checks-told-${recorded}`;
+  if (recorded === 0 || context.journal.done(effect) !== null) return true;
+  if (!(await status.show())) return false;
   await context.journal.complete(effect, { id: context.runId, url: null });
   return true;
 }

@@ -47,6 +47,7 @@ const DEFAULTS: RepositorySettings = {
   networkAllow: ["registry.npmjs.org", "pypi.org"],
   protectedPaths: { added: [], except: [] },
   approvers: null,
+  approverPermission: "write",
   budget: { usd: 5, turns: 50, minutes: 30 },
   gates: ["change"],
   notes: [],
@@ -78,7 +79,8 @@ image: node:24
 model: gpt-5-mini
 network: { allow: [PyPI.org] }
 protected: [migrations/**]
-approvers: ["@Alice", bob]
+approvers: ["@Alice", bob, "@Acme/Core.Team"]
+approver_permission: maintain
 budget: { usd: 2, turns: 10, minutes: 5 }
 gates: [intent]
 `;
@@ -93,7 +95,8 @@ gates: [intent]
       model: "gpt-5-mini",
       networkAllow: ["pypi.org"],
       protectedPaths: { added: ["migrations/**"], except: [] },
-      approvers: ["alice", "bob"],
+      approvers: ["alice", "bob", "acme/core.team"],
+      approverPermission: "maintain",
       budget: { usd: 2, turns: 10, minutes: 5 },
       gates: ["intent", "change"],
       notes: [],
@@ -189,7 +192,7 @@ budget:
   turns: 1.5
 working_directory: ../other
 target_branch: "a..b"
-approvers: [a/b]
+approvers: [a/b/c]
 protected: ["!src/**"]
 gates: [never]
 network: open
@@ -200,7 +203,7 @@ network: open
       'line 6: "target_branch": must be a branch name that git allows, without refs/heads/',
       'line 10: "network": must be a map with allow',
       'line 8: "protected.0": must not start with !: a repository can only protect more',
-      'line 7: "approvers.0": must be a GitHub login',
+      'line 7: "approvers.0": must be a GitHub login, or a team as org/team',
       'line 3: "budget.usd": must be an amount in US dollars, more than 0',
       'line 4: "budget.turns": must be a whole number',
       'line 9: "gates.0": must be intent or change',

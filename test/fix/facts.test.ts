@@ -6,7 +6,7 @@ import { type Consequence, handleFact, openFacts } from "#src/fix/facts.ts";
 import { sendReplies } from "#src/fix/replies.ts";
 import { instructionsSoFar } from "#src/fix/rounds.ts";
 import type { Command, RunEvent } from "#src/run/run.ts";
-import { samplePlan, sampleRequest } from "#test/run/sample.ts";
+import { samplePendingIntent, samplePlan, sampleRequest } from "#test/run/sample.ts";
 import { type FixRig, fixRig } from "./rig.ts";
 
 const PLAN = samplePlan();
@@ -234,4 +234,54 @@ test("the log of all this reduces again after a restart, fact by fact", async ()
   assert.ok(consequence.kind === "new_run" && consequence.request.parent?.instruction === "differently");
   const stored = await rig.store.events(rig.context.runId);
   assert.deepEqual(stored, rig.context.events());
+});
+
+test("an intent is approved with its decision in one step; a bare approval of the plan that follows it waits a minute", async () => {
+  await using rig = await fixRig();
+  await rig.append({ type: "phase_entered", phase: "preparing" });
+  await rig.context.journal.intend("intent-comment");
+  const intent = samplePendingIntent();
+  await rig.append({ type: "intended", ...intent });
+  await rig.fact(said(BARE));
+  await handleAll(rig);
+  assert.deepEqual(decisions(rig), ["approve_intent"]);
+  assert.equal(rig.context.run().state, "preparing");
+  await rig.fact(said({ ...BARE, digest: intent.digest.slice(0, 12) }, { commentId: 2_001 }));
+  await handleAll(rig);
+  assert.equal(decisions(rig)[1], "acknowledge", "a second maintainer has what they want");
+  await rig.append({ type: "phase_entered", phase: "solving" }, { type: "phase_entered", phase: "verifying" });
+  await rig.append({ type: "proposed", ...PLAN, planCommentAt: rig.clock.now() });
+  await rig.fact(said(BARE, { commentId: 2_002 }));
+  await handleAll(rig);
+  assert.equal(decisions(rig)[2], "refuse", "it could have been meant for the intent");
+});
+
+const CHECK = { name: "ci", conclusion: "failure", title: "1 failed", summary: "expected 2.05", annotations: [] };
+
+test("a revision of the pull request carries what its checks say as data, with words or without; without either it is refused", async () => {
+  for (const [text, failing] of [
+    ["", true],
+    ["shorter", true],
+    ["", false],
+  ] as const) {
+    await using rig = await fixRig();
+    await toPublishing(rig);
+    const commitSha = "4".repeat(40);
+    await rig.append({ type: "published", pullRequest: 40, url: "https://x", branch: "b", commitSha });
+    rig.talk.failedChecks = failing ? [{ ...CHECK, summary: "x".repeat(9_000) }] : [];
+    await rig.fact({
+      type: "command_received",
+      fact: { ...{ by: "maya", commentId: 2_000, issue: null, pullRequest: 40 }, command: { verb: "revise", text } },
+    });
+    const consequence = await handleAll(rig);
+    if (!failing) {
+      assert.deepEqual(decisions(rig), ["refuse"]);
+      continue;
+    }
+    assert.ok(consequence.kind === "new_run");
+    const { checks = [], parent } = consequence.request;
+    assert.equal(parent?.instruction, text, "what the checks say never becomes a maintainer's word");
+    assert.equal(checks[0]?.name, "ci");
+    assert.ok((checks[0]?.summary.length ?? 0) < 2_300, "bounded");
+  }
 });

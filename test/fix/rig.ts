@@ -8,8 +8,8 @@ import { err, ok, type Result } from "#src/base/result.ts";
 import type { Conversation } from "#src/fix/conversation.ts";
 import type { FixPorts, OperatorSettings } from "#src/fix/ports.ts";
 import { openRun, type RunContext } from "#src/fix/run-context.ts";
-import type { KnownPermission } from "#src/gate/decide.ts";
-import type { GitHubFailure, ReviewComment } from "#src/github/github.ts";
+import type { KnownPermission } from "#src/gate/who.ts";
+import type { FailedCheckRun, GitHubFailure, ReviewComment } from "#src/github/github.ts";
 import type { Run, RunEvent, RunRequest } from "#src/run/run.ts";
 import { reduce } from "#src/run/transition.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
@@ -24,12 +24,15 @@ export interface Talk {
   readonly statuses: string[];
   readonly calls: string[];
   permission: KnownPermission;
+  /** Teams that everybody is in. */
+  teams: string[];
   labelledAgain: boolean;
   /** When set, every write fails with it. */
   failure: GitHubFailure | null;
   /** When set, writes of the status wait for it. */
   gate: Promise<void> | null;
   reviewComments: readonly ReviewComment[];
+  failedChecks: readonly FailedCheckRun[];
 }
 
 export interface FixRig {
@@ -68,10 +71,12 @@ export async function fixRig(request: RunRequest = sampleRequest()): Promise<Fix
     statuses: [],
     calls: [],
     permission: "write",
+    teams: [],
     labelledAgain: false,
     failure: null,
     gate: null,
     reviewComments: [],
+    failedChecks: [],
   };
   const traces = join(dir.path, "traces");
   const ports = withoutTheRest({
@@ -136,6 +141,7 @@ function recorded(talk: Talk): Conversation {
     welcome: () => write("welcome", null),
     mayStart: async () => ({ go: true }),
     permission: async () => talk.permission,
+    isMember: async (team) => talk.teams.includes(team),
     labelledAfter: async () => talk.labelledAgain,
     status: async (_journal, body) => {
       await talk.gate;
@@ -148,7 +154,10 @@ function recorded(talk: Talk): Conversation {
     intent: async (_journal, render) =>
       write("intent", { commentId: 900, at: 0, shown: render("full").shown }),
     result: (_journal, render) => write(`result ${render("full").length > 0}`, null),
-    concludePlan: (id) => write(`conclude ${id}`, null),
+    concludePlan: (id) => write(`conclude ${id}`, id === null ? null : `node-${id}`),
+    fold: (nodeId) => write(`fold ${nodeId}`, null),
+    fixClaims: async () => ok([]),
+    failedChecks: async () => ok(talk.failedChecks),
     answer: (_journal, { commentId, reaction, body }) =>
       write(`answer ${commentId} ${reaction} ${body}`, null),
     reviewComments: async () => ok(talk.reviewComments),

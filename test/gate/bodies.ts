@@ -160,6 +160,7 @@ export const BODIES: readonly BodyMaker[] = [
   { name: "full intent", make: (text) => renderIntent(hostileIntent(text), "full").body },
   { name: "short intent", make: (text) => renderIntent(hostileIntent(text), "short").body },
   { name: "status", make: hostileStatus },
+  { name: "status with checks", make: hostileChecks },
 ];
 
 function hostileStatus(text: string): string {
@@ -176,8 +177,29 @@ function hostileStatus(text: string): string {
     queuePosition: null,
     undecided: true,
     tracePlace: text,
+    notes: [text],
+    checks: [],
     asOf: 0,
     priceUnknown: true,
+  });
+}
+
+export function hostileChecks(text: string): string {
+  const request = sampleRequest();
+  return renderStatus({
+    run: {
+      ...{ state: "published", request, pullRequest: 12, url: text, branch: text, outcome: "open" },
+      commitSha: "4".repeat(40),
+    },
+    steps: [],
+    trace: null,
+    queuePosition: null,
+    undecided: false,
+    tracePlace: text,
+    notes: [],
+    checks: Array.from({ length: 9 }, () => ({ name: text, conclusion: text })),
+    asOf: 0,
+    priceUnknown: false,
   });
 }
 

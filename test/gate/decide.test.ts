@@ -2,15 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type CommandFacts,
-  type Decision,
-  decideCommand,
-  howItEnded,
-  isExplained,
-  type KnownPermission,
-  mayDecide,
-} from "#src/gate/decide.ts";
+import { type CommandFacts, type Decision, decideCommand, howItEnded } from "#src/gate/decide.ts";
+import { isExplained, type KnownPermission, mayDecide, type WhoFacts } from "#src/gate/who.ts";
 import { shortDigest } from "#src/run/proposal.ts";
 import type { Command, Run } from "#src/run/run.ts";
 import { runIn, STATES, type State, samplePlan, sampleRequest } from "#test/run/sample.ts";
@@ -43,18 +36,30 @@ const PERMISSIONS: readonly KnownPermission[] = [
   "unknown",
 ];
 
-function facts(change: Partial<CommandFacts> = {}): CommandFacts {
+/** `by`, `permission` and `approvers` are members of `who`, spelled shortly. */
+type Change = Partial<CommandFacts> & {
+  readonly by?: string;
+  readonly permission?: KnownPermission;
+  readonly approvers?: readonly string[] | null;
+};
+
+function facts({ by, permission, approvers, ...change }: Change = {}): CommandFacts {
+  const who: WhoFacts = {
+    login: by ?? "maya",
+    permission: permission ?? "write",
+    approvers: { least: "write", listed: approvers ?? null },
+    teams: [],
+  };
   return {
     command: COMMANDS.approve,
-    by: "maya",
+    who,
     commentId: PLAN.planCommentId + 1,
     pullRequest: null,
-    permission: "write",
     run: runIn("awaiting_approval", PLAN),
-    approvers: null,
     hasEarlierPlan: false,
     approvedIntent: null,
     isProposing: false,
+    checksFailed: false,
     nowMs: 10 * 60_000,
     ceilingUsd: 10,
     ...change,
@@ -170,11 +175,11 @@ test("F06: only write, maintain and admin decide; a failed look-up is a no, also
   assert.deepEqual(PERMISSIONS.filter(isExplained), ["admin", "maintain", "write", "triage"]);
 });
 
-function decide(change: Partial<CommandFacts>): Decision {
+function decide(change: Change): Decision {
   return decideCommand(facts(change));
 }
 
-function refusal(change: Partial<CommandFacts>): string {
+function refusal(change: Change): string {
   const decision = decide(change);
   assert.ok(decision.act === "refuse", JSON.stringify(decision));
   return decision.because;
@@ -289,6 +294,16 @@ test("a revision hands its text on: to the run at work, or to the run that follo
     instruction: "use padStart",
     budgetUsd: null,
   });
+});
+
+test("a revision without words asks for failing checks to be mended, and is refused where none fail", () => {
+  const command: Command = { verb: "revise", text: "" };
+  const on = { command, run: runIn("published"), pullRequest: 40 };
+  assert.deepEqual(decide({ ...on, checksFailed: true }), {
+    ...{ act: "new_run", trigger: "revise", instruction: "", budgetUsd: null },
+  });
+  assert.match(refusal(on), /\/revise <text>/);
+  for (const state of STATES) assert.match(refusal({ command, run: runIn(state, PLAN) }), /\/revise <text>/);
 });
 
 test("said on the pull request, a revision and its closing are for that pull request while it is open", () => {

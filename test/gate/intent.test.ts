@@ -5,6 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { decideCommand } from "#src/gate/decide.ts";
 import { budgetFor, readIntentWords, renderIntent } from "#src/gate/intent-comment.ts";
+import type { KnownPermission } from "#src/gate/who.ts";
 import { intentDigest } from "#src/run/intent.ts";
 import { shortDigest } from "#src/run/proposal.ts";
 import type { Command } from "#src/run/run.ts";
@@ -131,10 +132,19 @@ test("H12: nothing that the agent, the issue or a branch name holds comes alive 
     assert.deepEqual(liveParts(renderIntent(hostileIntent(hostile), size).body, {}), []);
 });
 
-function decide(command: Command, change: Partial<Parameters<typeof decideCommand>[0]> = {}) {
+interface Change extends Partial<Parameters<typeof decideCommand>[0]> {
+  readonly permission?: KnownPermission;
+  readonly approvers?: readonly string[];
+}
+
+function decide(command: Command, { permission, approvers, ...change }: Change = {}) {
+  const who = {
+    ...{ login: "maya", permission: permission ?? "write", teams: [] },
+    approvers: { least: "write" as const, listed: approvers ?? null },
+  };
   return decideCommand({
-    ...{ command, by: "maya", commentId: PENDING.commentId + 1, pullRequest: null, permission: "write" },
-    ...{ approvers: null, hasEarlierPlan: false, approvedIntent: null, isProposing: false },
+    ...{ command, who, commentId: PENDING.commentId + 1, pullRequest: null, checksFailed: false },
+    ...{ hasEarlierPlan: false, approvedIntent: null, isProposing: false },
     ...{ run: runIn("awaiting_intent"), nowMs: 600_000, ceilingUsd: 10 },
     ...change,
   });

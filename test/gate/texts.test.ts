@@ -279,6 +279,14 @@ test("the status comment in every state, as people read it", () => {
       queuePosition: state === "queued" ? 2 : null,
       undecided: state === "publishing",
       tracePlace: `agent-fix trace ${RUN_ID}`,
+      notes: state === "preparing" ? ["`3f2a` on main says that it closes this issue."] : [],
+      checks:
+        state === "published"
+          ? [
+              { name: "GitHub Actions", conclusion: "failure" },
+              { name: "lint", conclusion: "success" },
+            ]
+          : [],
       asOf: Date.UTC(2025, 0, 1, 12),
       priceUnknown: state === "solving",
     }),

@@ -52,6 +52,10 @@ const EVENTS = {
   issue_closed: { type: "issue_closed", by: "maya" },
   pull_request_closed: { type: "pull_request_closed", merged: true, by: "maya" },
   pull_request_reopened: { type: "pull_request_reopened", by: "maya" },
+  checks_concluded: {
+    ...{ type: "checks_concluded", headSha: "4".repeat(40) },
+    ...{ name: "CI", conclusion: "failure" },
+  },
   fact_handled: { type: "fact_handled", seq: 2, decision: "refuse" },
   step: {
     type: "step",
@@ -87,6 +91,7 @@ const FACTS: readonly EventName[] = [
   "issue_closed",
   "pull_request_closed",
   "pull_request_reopened",
+  "checks_concluded",
   "fact_handled",
   "step",
   "effect_intended",

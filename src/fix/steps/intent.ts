@@ -12,6 +12,7 @@ import { toolSpec } from "#src/harness/tool-calls.ts";
 import { type Intent, intentDigest } from "#src/run/intent.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver, factsOf } from "../agent-observer.ts";
+import { checksText } from "../checks.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import { createInstructions, type Instructions } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
@@ -133,6 +134,7 @@ function taskFor(context: RunContext, prepared: Prepared, added: Instructions): 
     delimiter: context.ports.ids.hex(8),
     repositoryAdvice:
       advice.length === 0 ? null : advice.map(({ path, text }) => `${path}:\n${text}`).join("\n\n"),
+    checks: checksText(context.request.checks ?? []),
     testCommand: detected.test?.command ?? null,
     instruction,
     readOnly: true,

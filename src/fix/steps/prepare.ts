@@ -1,6 +1,5 @@
 /** Step `prepare`: may this run start, which commit is its base, and what does the repository say about itself there. */
 
-import type { Json } from "#src/base/canonical-json.ts";
 import type { RepositorySettings } from "#src/config/repository-file.ts";
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { FailureCode } from "#src/run/run.ts";
@@ -20,6 +19,8 @@ export interface Prepared {
   readonly template: string | null;
   /** What decides the container image; absent in runs that an earlier version prepared. */
   readonly image?: ImageWish;
+  /** Sentences on what others have done about the issue without a pull request; absent in older runs. */
+  readonly related?: readonly string[];
 }
 
 const SETTINGS_FILE = ".github/agent-fix.yml";
@@ -45,6 +46,8 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
     // The driver reads this code and ends the run as cancelled.
     return { kind: "failed", code: `cancelled:${start.why}`, message: start.by, retry: false };
   }
+  const claims = await claimsOf(context, start.createdAt);
+  if (claims.stop !== null) return failed("already_claimed", claims.stop);
   const { repository } = context.request;
   const head = await fetchBranch(context, repository.defaultBranch, step.signal);
   if (!head.ok) return gitFailed(head.error);
@@ -59,7 +62,39 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
   const target = pullRequest?.branch ?? settings.value.targetBranch ?? repository.defaultBranch;
   const base = target === repository.defaultBranch ? head : await fetchBranch(context, target, step.signal);
   if (!base.ok) return gitFailed(base.error);
-  return { kind: "done", output: await describeBase(context, base.value.headSha, target, settings.value) };
+  const described = await describeBase(context, base.value.headSha, target, settings.value);
+  const prepared: Prepared = { ...described, related: claims.related };
+  return { kind: "done", output: asJson(prepared) };
+}
+
+/**
+ * Whether somebody else has it in hand, asked before money is spent. `stop`: a pull request says that it closes the issue; a
+ * person who says `/retry` wants a run all the same. Without an answer of GitHub's the run goes on.
+ */
+async function claimsOf(
+  context: RunContext,
+  createdAt: number | undefined,
+): Promise<{ readonly stop: string | null; readonly related: readonly string[] }> {
+  const { request, conversation, trace } = context;
+  if (request.trigger !== "label" || createdAt === undefined) return { stop: null, related: [] };
+  const found = await conversation.fixClaims(createdAt);
+  if (!found.ok) {
+    trace.emit("warning", { text: `what others do about the issue: ${found.error.message}` });
+    return { stop: null, related: [] };
+  }
+  const pulls = found.value.flatMap((claim) =>
+    claim.kind === "pull_request" ? [`pull request ${claim.number} (${claim.state})`] : [],
+  );
+  const commits = found.value.flatMap((claim) => (claim.kind === "commit" ? [claim.sha.slice(0, 12)] : []));
+  const related =
+    commits.length === 0
+      ? []
+      : [
+          `${commits.slice(0, 5).join(", ")} on ${request.repository.defaultBranch} ${commits.length === 1 ? "says" : "say"} in the commit message that this issue is closed by it.`,
+        ];
+  if (pulls.length === 0) return { stop: null, related };
+  const stop = `Already in hand: ${pulls.slice(0, 5).join(", ")} ${pulls.length === 1 ? "says that it closes" : "say that they close"} this issue, so nothing was begun. Say /retry to have me do it all the same.`;
+  return { stop, related };
 }
 
 function beginStory(context: RunContext): void {
@@ -84,7 +119,7 @@ async function describeBase(
   baseSha: string,
   targetBranch: string,
   settings: RepositorySettings,
-): Promise<Json> {
+): Promise<Prepared> {
   const files = context.ports.workspaces.files(context.request.repository.id, baseSha);
   const detected = await context.ports.detect(files, {
     setup: settings.setup,
@@ -101,8 +136,7 @@ async function describeBase(
   let devcontainer: string | null = null;
   for (const path of DEVCONTAINER_FILES) devcontainer ??= await readText(files, path);
   const image = { asked: settings.image, devcontainer, stack: detected.test?.stack ?? null };
-  const prepared: Prepared = { baseSha, targetBranch, settings, detected, advice, template, image };
-  return asJson(prepared);
+  return { baseSha, targetBranch, settings, detected, advice, template, image };
 }
 
 function fetchBranch(context: RunContext, branch: string, signal: AbortSignal) {

@@ -203,7 +203,11 @@ function unquote(name: string): string {
 
 function warningsOf(parts: PlanParts): readonly string[] {
   const { context, prepared, solved, diff } = parts;
-  const warnings: string[] = [...prepared.settings.notes, ...prepared.detected.notes];
+  const warnings: string[] = [
+    ...(prepared.related ?? []),
+    ...prepared.settings.notes,
+    ...prepared.detected.notes,
+  ];
   const { warning } = context.ports.sandbox;
   if (warning !== null) warnings.unshift(warning);
   if (solved.status !== "done") warnings.push(`The agent did not finish by itself: ${solved.message}`);

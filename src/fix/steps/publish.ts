@@ -1,11 +1,12 @@
 /** Step `publish`: opens the pull request of exactly what was approved, after asking once more who approved it. */
 
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
-import { type KnownPermission, mayDecide } from "#src/gate/decide.ts";
 import { commitMessage, footer } from "#src/gate/pull-request-text.ts";
+import { mayDecide, ruling, type WhoFacts } from "#src/gate/who.ts";
 import { branchName } from "#src/publish/publish.ts";
 import { proposalDigest } from "#src/run/proposal.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import { factsAbout } from "../who.ts";
 import type { Rechecked } from "./recheck.ts";
 
 const PAUSE_MS = 1_000;
@@ -20,10 +21,10 @@ export async function publish(context: RunContext, step: StepContext): Promise<O
   const { proposal } = plan;
   if (proposalDigest(proposal) !== approval.digest) throw new Error("the proposal is not the approved one");
   const patient = context.ports.clock.now() - approvedAt(context) < PATIENCE_MS;
-  const permission = await context.conversation.permission(approval.by);
+  const who = await factsAbout(context, approval.by, "approve");
   // No answer is a no for now; an earlier visit may have published, so that nothing else can be said yet.
-  if (permission === "unknown" && patient) return { kind: "waiting" };
-  if (!mayDecide(permission)) return failed("permission", notPublished(context, permission));
+  if (who.permission === "unknown" && patient) return { kind: "waiting" };
+  if (!ruling(who, "approve").allow) return failed("permission", notPublished(context, who));
   await context.append({ type: "publish_started" });
   const { ports } = context;
   const published = await ports.publish({
@@ -66,12 +67,12 @@ function branchOf({ request, runId }: RunContext): string {
   return request.pullRequest?.branch ?? branchName(request.issue.number, runId);
 }
 
-function notPublished(context: RunContext, permission: KnownPermission): string {
+function notPublished(context: RunContext, { permission }: WhoFacts): string {
   const run = context.run();
   const who = "approval" in run ? run.approval.by : "whoever approved";
   const begun = context.journal.intended("branch");
   const left = `the branch ${branchOf(context)} and its pull request may stand`;
-  return `${who}, who approved, ${permission === "unknown" ? "could not be looked up again" : "no longer has write access"}; ${begun ? left : "nothing was published"}. Another maintainer can say /retry.`;
+  return `${who}, who approved, ${permission === "unknown" ? "could not be looked up again" : mayDecide(permission) ? "is no longer among those who approve here" : "no longer has write access"}; ${begun ? left : "nothing was published"}. Another maintainer can say /retry.`;
 }
 
 function approvedAt(context: RunContext): number {

@@ -15,6 +15,7 @@ import { toolSpec } from "#src/harness/tool-calls.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
 import { type Checkpoints, openCheckpoints } from "../checkpoints.ts";
+import { checksText } from "../checks.ts";
 import { approvedIntent } from "../intents.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import { findRestingPlace, markStopped, type RestingPlace, startOfRound } from "../resting-place.ts";
@@ -310,6 +311,7 @@ function taskFor(context: RunContext, place: Work): string {
     author: issue.author,
     delimiter: context.ports.ids.hex(8),
     repositoryAdvice: adviceText(place.prepared),
+    checks: checksText(context.request.checks ?? []),
     testCommand: place.prepared.detected.test?.command ?? null,
     ...(instructions.length === 0 ? {} : { instruction: instructions.join("\n\n") }),
   });

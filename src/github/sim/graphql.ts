@@ -3,9 +3,9 @@
 import { type Caller, requireAccess } from "./access.ts";
 import { type Answer, ok, refuse } from "./answers.ts";
 import type { Hub } from "./hub.ts";
-import { isObject, type JsonObject, textOf, timeText } from "./json.ts";
+import { isObject, type JsonObject, nodeId, textOf, timeText } from "./json.ts";
 import type { Route } from "./router.ts";
-import { findRepository, type Issue } from "./state.ts";
+import { type Comment, findRepository, type Issue } from "./state.ts";
 
 interface Asked {
   readonly hub: Hub;
@@ -19,6 +19,13 @@ interface Question {
 }
 
 const QUESTIONS: readonly Question[] = [
+  {
+    field: /\bminimizeComment\b[\s\S]*\bclassifier: OUTDATED\b/,
+    answer: (asked) => {
+      commentOf(asked).minimized = "outdated";
+      return { minimizeComment: { minimizedComment: { isMinimized: true } } };
+    },
+  },
   {
     field: /\blastEditedAt\b/,
     answer: (asked) => {
@@ -46,6 +53,23 @@ export const graphqlRoutes: readonly Route[] = [
 
 function failed(message: string): Answer {
   return ok({ data: null, errors: [{ type: "undefinedField", message }] });
+}
+
+/** Whoever may write issues may fold comments on them away; on pull requests either permission does. */
+function commentOf({ hub, caller, variables }: Asked): Comment {
+  for (const repository of hub.state.repositories.values())
+    for (const issue of repository.issues.values())
+      for (const comment of issue.comments.values()) {
+        if (nodeId("IssueComment", comment.id) !== variables.id) continue;
+        const alone = [["issues", "write"]] as const;
+        requireAccess(
+          caller,
+          repository,
+          issue.pull === null ? alone : [...alone, ["pull_requests", "write"]],
+        );
+        return comment;
+      }
+  throw refuse(404, "Not Found");
 }
 
 function issueOf({ hub, caller, variables }: Asked): Issue {

@@ -144,6 +144,7 @@ export function addComment(hub: Hub, issue: Issue, actor: Actor, body: string): 
     author: actor.account,
     viaApp: actor.app,
     body,
+    minimized: null,
     createdAt: now,
     updatedAt: now,
     reactions: [],

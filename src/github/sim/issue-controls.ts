@@ -32,6 +32,8 @@ export interface CommentView {
   readonly body: string;
   /** Contents of the reactions, e.g. `eyes`. */
   readonly reactions: readonly string[];
+  /** Folded away as outdated. */
+  readonly minimized?: true;
 }
 
 /** An issue or pull request as a person sees it. */
@@ -48,6 +50,8 @@ export interface IssueView {
     readonly head: string;
     readonly headSha: string;
     readonly base: string;
+    /** The base branch's commit that the pull request was last compared with. */
+    readonly baseSha: string;
     readonly draft: boolean;
     readonly merged: boolean;
   } | null;
@@ -93,6 +97,8 @@ export interface IssueControls {
   issue(repo: string, number: number): IssueView;
   /** Oldest first. */
   comments(repo: string, issue: number): readonly CommentView[];
+  /** Oldest first, closed ones included, without deleted ones and pull requests. */
+  issues(repo: string): readonly IssueView[];
   /** Oldest first, closed ones included. */
   pullRequests(repo: string): readonly IssueView[];
 }
@@ -147,6 +153,10 @@ export function createIssueControls(hub: Hub): IssueControls {
     reviewComments: (repo, number) => [...pullOf(issueOf(repo, number)).pull.reviewComments],
     issue: (repo, number) => issueView(issueOf(repo, number)),
     comments: (repo, issue) => [...issueOf(repo, issue).comments.values()].map(commentView),
+    issues: (repo) =>
+      [...repositoryNamed(hub, repo).issues.values()]
+        .filter((issue) => issue.pull === null && !issue.deleted)
+        .map(issueView),
     pullRequests: (repo) =>
       [...repositoryNamed(hub, repo).issues.values()].filter((issue) => issue.pull !== null).map(issueView),
   };
@@ -163,6 +173,7 @@ function commentView(comment: Comment): CommentView {
     login: comment.author.login,
     body: comment.body,
     reactions: comment.reactions.map((reaction) => reaction.content),
+    ...(comment.minimized === null ? {} : { minimized: true }),
   };
 }
 
@@ -184,6 +195,7 @@ function issueView(issue: Issue): IssueView {
             head: pull.headBranch,
             headSha: pull.headSha,
             base: pull.baseBranch,
+            baseSha: pull.baseSha,
             draft: pull.draft,
             merged: pull.merge !== null,
           },

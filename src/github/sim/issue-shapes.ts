@@ -159,3 +159,14 @@ export function eventShape(urls: Urls, issue: Issue, event: IssueEvent): JsonObj
 export function commentedShape(urls: Urls, comment: Comment): JsonObject {
   return { ...commentShape(urls, comment), event: "commented", actor: userShape(urls, comment.author) };
 }
+
+/** That another issue or pull request names this one; such an entry has no id. */
+export function crossReferencedShape(urls: Urls, by: Issue): JsonObject {
+  return {
+    event: "cross-referenced",
+    actor: userShape(urls, by.author),
+    created_at: timeText(by.createdAt),
+    updated_at: timeText(by.updatedAt),
+    source: { type: "issue", issue: issueShape(urls, by) },
+  };
+}

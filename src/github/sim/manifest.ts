@@ -44,12 +44,14 @@ export const DEFAULT_PERMISSIONS: Readonly<Record<string, string>> = {
   contents: "write",
   issues: "write",
   pull_requests: "write",
+  checks: "read",
 };
 export const DEFAULT_EVENTS: readonly string[] = [
   "issues",
   "issue_comment",
   "pull_request",
   "pull_request_review",
+  "check_suite",
   "repository",
 ];
 

@@ -15,6 +15,7 @@ import type { Hub } from "./hub.ts";
 import { createIssueControls, type IssueControls } from "./issue-controls.ts";
 import { createLifecycleControls, type LifecycleControls } from "./lifecycle-controls.ts";
 import { type AppSettings, createManifests, registerApp } from "./manifest.ts";
+import { createRelatedControls, type RelatedControls } from "./related-controls.ts";
 import { createRepositoryControls, type RepositoryControls } from "./repository-controls.ts";
 import { answerRest } from "./rest.ts";
 import { createRouter } from "./router.ts";
@@ -25,6 +26,7 @@ import { gitDataRoutes } from "./routes/git-data.ts";
 import { issueRoutes } from "./routes/issues.ts";
 import { pullRoutes } from "./routes/pulls.ts";
 import { refRoutes } from "./routes/refs.ts";
+import { relatedRoutes } from "./routes/related.ts";
 import { repositoryRoutes } from "./routes/repositories.ts";
 import { type AccessToken, createState } from "./state.ts";
 import { createWebhooks, type Webhooks } from "./webhooks.ts";
@@ -46,7 +48,11 @@ export interface EmbeddedGitHubOptions {
   readonly onExchange?: (exchange: Exchange) => void;
 }
 
-export interface EmbeddedGitHub extends IssueControls, RepositoryControls, LifecycleControls {
+export interface EmbeddedGitHub
+  extends IssueControls,
+    RepositoryControls,
+    LifecycleControls,
+    RelatedControls {
   /** `127.0.0.1:PORT`, what GHE_HOST takes. */
   readonly host: string;
   /** `http://127.0.0.1:PORT` */
@@ -56,6 +62,8 @@ export interface EmbeddedGitHub extends IssueControls, RepositoryControls, Lifec
   readonly webhooks: Webhooks;
   /** Where the app's webhooks go from now on (default app: the first); null: nowhere. */
   setWebhookUrl(url: string | null, appId?: number): void;
+  /** Shows pages to people at the addresses that are no part of the API or of git, e.g. an issue's; until then there are none. */
+  servePages(pages: Pages): void;
   /** Plans failures of REST and git requests. */
   fault(fault: Fault): void;
   clearFaults(): void;
@@ -102,6 +110,7 @@ export async function startGitHub(options: EmbeddedGitHubOptions): Promise<Embed
     ...createIssueControls(hub),
     ...createRepositoryControls(hub),
     ...createLifecycleControls(hub),
+    ...createRelatedControls(hub),
     ...parts.controls,
     settled: () => hub.webhooks.settled(),
     close: async () => {
@@ -113,6 +122,9 @@ export async function startGitHub(options: EmbeddedGitHubOptions): Promise<Embed
     },
   };
 }
+
+/** Answers a request for a page; false: it is not one of its pages, and nothing was written. */
+export type Pages = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<boolean>;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
@@ -134,6 +146,7 @@ function createHub(options: EmbeddedGitHubOptions, gitRoot: string, url: string)
 type PartControls = Pick<
   EmbeddedGitHub,
   | "setWebhookUrl"
+  | "servePages"
   | "fault"
   | "clearFaults"
   | "calls"
@@ -148,6 +161,7 @@ function createParts(
   onExchange: ((exchange: Exchange) => void) | undefined,
 ): { readonly handle: Handler; readonly controls: PartControls } {
   const faults = createFaults();
+  let pages: Pages = async () => false;
   const exchanges: Exchange[] = [];
   const gitHttp = createGitHttp(hub, faults);
   const manifests = createManifests(hub);
@@ -163,6 +177,7 @@ function createParts(
       ...refRoutes,
       ...gitDataRoutes,
       ...pullRoutes,
+      ...relatedRoutes,
       ...graphqlRoutes,
       ...manifests.routes,
     ]),
@@ -173,9 +188,11 @@ function createParts(
   };
   const handle: Handler = async (request, response) => {
     const url = new URL(request.url ?? "/", hub.urls.html);
-    if (url.pathname.startsWith("/api/v3/") || url.pathname === "/api/graphql") return answerRest(rest, request, response, url);
+    if (url.pathname.startsWith("/api/v3/") || url.pathname === "/api/graphql")
+      return answerRest(rest, request, response, url);
     if (await gitHttp.handle(request, response, url)) return;
     if (await manifests.handle(request, response, url)) return;
+    if (await pages(request, response, url)) return;
     response.writeHead(404, { "content-type": "text/plain" });
     response.end("This embedded GitHub has no such page.\n");
   };
@@ -184,6 +201,9 @@ function createParts(
       const app = appId === undefined ? [...hub.state.apps.values()][0] : hub.state.apps.get(appId);
       if (app === undefined) throw new Error("there is no such app");
       app.webhookUrl = target;
+    },
+    servePages: (served) => {
+      pages = served;
     },
     fault: (fault) => faults.add(fault),
     clearFaults: () => faults.clear(),

@@ -65,6 +65,8 @@ export interface Comment {
   readonly author: Account;
   readonly viaApp: App | null;
   body: string;
+  /** Why it is folded away; null: it is not. */
+  minimized: "outdated" | null;
   readonly createdAt: number;
   updatedAt: number;
   readonly reactions: Reaction[];
@@ -183,7 +185,24 @@ export interface Repository {
   pushedAt: number | null;
 }
 
+/** How a check came out on a commit. */
+export interface CheckRun {
+  readonly id: number;
+  readonly suiteId: number;
+  readonly repositoryId: number;
+  readonly sha: string;
+  readonly name: string;
+  readonly conclusion: "success" | "failure" | "timed_out";
+  readonly title: string | null;
+  readonly summary: string | null;
+  readonly annotations: readonly { readonly path: string; readonly line: number; readonly message: string }[];
+  readonly at: number;
+}
+
 export interface State {
+  readonly checkRuns: CheckRun[];
+  /** Lower-case logins of active members, by lower-case `org/team`. */
+  readonly teams: Map<string, ReadonlySet<string>>;
   /** By lower-case login. */
   readonly accounts: Map<string, Account>;
   readonly apps: Map<number, App>;
@@ -198,6 +217,8 @@ export interface State {
 
 export function createState(): State {
   return {
+    checkRuns: [],
+    teams: new Map(),
     accounts: new Map(),
     apps: new Map(),
     installations: new Map(),

@@ -4,6 +4,7 @@ import { created, invalid, notFound, ok, paged } from "../answers.ts";
 import { addLabel, editIssue, react, removeLabel, setIssueState } from "../issue-actions.ts";
 import {
   commentedShape,
+  crossReferencedShape,
   eventShape,
   issueShape,
   labelShape,
@@ -96,7 +97,11 @@ function listed(call: RepositoryCall): readonly Issue[] {
     .reverse();
 }
 
-/** Events and comments in one list, oldest first. */
+function mentions(body: string, number: number): boolean {
+  return [...body.matchAll(/#(\d+)\b/g)].some(([, named]) => Number(named) === number);
+}
+
+/** Events, comments and mentions by other issues and pull requests in one list, oldest first. */
 function timeline(call: RepositoryCall, issue: Issue): readonly JsonObject[] {
   const events = issue.events.map((event) => ({
     id: event.id,
@@ -106,5 +111,8 @@ function timeline(call: RepositoryCall, issue: Issue): readonly JsonObject[] {
     id: comment.id,
     shape: commentedShape(call.hub.urls, comment),
   }));
-  return [...events, ...comments].sort((a, b) => a.id - b.id).map((entry) => entry.shape);
+  const references = [...call.repository.issues.values()]
+    .filter((other) => other !== issue && mentions(other.body ?? "", issue.number))
+    .map((other) => ({ id: other.id, shape: crossReferencedShape(call.hub.urls, other) }));
+  return [...events, ...comments, ...references].sort((a, b) => a.id - b.id).map((entry) => entry.shape);
 }

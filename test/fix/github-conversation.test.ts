@@ -249,7 +249,7 @@ test("a command is answered once however often it is said, by reaction and words
 
 test("a run may start when whoever asked may write, the issue is open and still carries the label", async () => {
   await using rig = await talkRig();
-  assert.deepEqual(await rig.talk().mayStart(), { go: true });
+  assert.deepEqual(await rig.talk().mayStart(), { go: true, createdAt: 1_735_689_600_000 });
   const denied = await rig.talk({ askedBy: "ravi" }).mayStart();
   assert.ok(!denied.go && denied.end === "failed" && denied.code === "permission");
   assert.match(denied.message, /ravi has read access/);
@@ -264,7 +264,7 @@ test("out of order: a label that is gone since, or an issue that is closed, ends
   await rig.clock.advance(5_000);
   rig.hub.unlabel(REPO, rig.issue, "maya", LABEL);
   assert.deepEqual(await talk.mayStart(), { go: false, end: "cancelled", by: "github", why: "unlabeled" });
-  assert.deepEqual(await retry.mayStart(), { go: true }, "a retry needs no label");
+  assert.deepEqual(await retry.mayStart(), { go: true, createdAt: 1_735_689_600_000 }, "a retry needs no label");
   rig.hub.closeIssue(REPO, rig.issue, "maya");
   for (const one of [talk, retry])
     assert.deepEqual(await one.mayStart(), {

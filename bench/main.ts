@@ -9,6 +9,7 @@ import { type Bench, isMet, type Row, tableOf } from "./row.ts";
 import { sandboxBench } from "./sandbox.ts";
 import { searchBench } from "./search.ts";
 import { turnsBench } from "./turns.ts";
+import { webhooksBench } from "./webhooks.ts";
 import { workspaceBench } from "./workspace.ts";
 
 const BENCHES: Readonly<Record<string, Bench>> = {
@@ -21,9 +22,16 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   container: containerBench,
   workspace: workspaceBench,
   reports: reportsBench,
+  webhooks: () => webhooksBench(seconds)(),
 };
 
-async function main(asked: readonly string[]): Promise<void> {
+let seconds: number | undefined;
+
+/** `--seconds=10` shortens the load on the webhooks. */
+async function main(words: readonly string[]): Promise<void> {
+  const option = words.find((word) => word.startsWith("--seconds="));
+  seconds = option === undefined ? undefined : Number(option.slice("--seconds=".length));
+  const asked = words.filter((word) => word !== option);
   const unknown = asked.filter((name) => BENCHES[name] === undefined);
   if (unknown.length > 0) {
     console.error(

@@ -29,7 +29,16 @@ function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, "\uFFFD");
 }
 
-export function describeVerification({ verdict, base, changes, detected }: Verification): string {
+const LAST_LINES = 12;
+
+/** The end of what it printed, indented. */
+function lastWords({ evidence, output }: NonNullable<Verification["silent"]>): string {
+  const lines = output.trim().split("\n").slice(-LAST_LINES);
+  return `The run \`${evidence.label}\` reported no test. It ended with:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+}
+
+export function describeVerification(verification: Verification): string {
+  const { verdict, base, changes, detected, silent } = verification;
   const { evidence } = verdict;
   const files = changes.map((one) => `  ${one.status.padEnd(8)} ${one.path}`);
   const parts = [
@@ -39,6 +48,7 @@ export function describeVerification({ verdict, base, changes, detected }: Verif
       ? []
       : [`What judges the patch was changed by it:\n${tamperList(evidence.tampering, null).join("\n")}`]),
     evidenceTable(evidence),
+    ...(silent === null ? [] : [lastWords(silent)]),
     ...(detected.notes.length === 0 ? [] : [detected.notes.map((note) => `- ${note}`).join("\n")]),
   ];
   return printable(parts.join("\n\n"));

@@ -29,6 +29,8 @@ export interface Verification {
   readonly changes: BuiltTree["changes"];
   /** JSON of `evidence-file.ts`. */
   readonly evidence: string;
+  /** The first run that failed without reporting a test, whose words tell more than its numbers; null: there was none. */
+  readonly silent: SuiteResult | null;
 }
 
 /** The patch as a tree over the base, applied by git inside a sandbox. */
@@ -139,7 +141,8 @@ export async function verifyPatchFile(
     verdict,
     results,
   });
-  return ok({ verdict, base: baseSha, detected, changes: tree.value.changes, evidence });
+  const silent = results.find((one) => one.cases.length === 0 && one.evidence.exitCode !== 0) ?? null;
+  return ok({ verdict, base: baseSha, detected, changes: tree.value.changes, evidence, silent });
 }
 
 interface Known {

@@ -27,15 +27,17 @@ const vendored = (name: string) => (repo: string) => {
   copyPackages([name], repo);
   return existsSync(join(repo, "node_modules", name));
 };
-const fetched = (packages: string): Means => ({
+const fetched = (packages: string, ...options: readonly string[]): Means => ({
   network: true,
-  options: ["--setup-command", `npm install --no-save --no-audit --no-fund ${packages}`],
+  options: ["--setup-command", `npm install --no-save --no-audit --no-fund ${packages}`, ...options],
 });
+// Its script would need a flag of Node's for modules.
+const JEST = ["--test-command", "NODE_OPTIONS=--experimental-vm-modules npx --no-install jest"];
 
 const MEANS: Readonly<Record<string, Means>> = {
   mocha: { prepare: vendored("mocha") },
   pytest: { prepare: copyPytest, options: ["--setup-command", ""] },
-  jest: fetched("jest@30.5.2"),
+  jest: fetched("jest@30.5.2", ...JEST),
   vitest: fetched("vitest@3.2.7"),
 };
 

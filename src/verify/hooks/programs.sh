@@ -68,12 +68,14 @@ case $name in
     ;;
   cargo)
     arguments=()
+    read=0
     for word in "$@"; do
+      read=$((read + 1))
       arguments+=("$word")
       if [ "$word" = -- ]; then break; fi
       if { [ "$word" = test ] || [ "$word" = t ]; } && ! has '--no-fail-fast' "$@"; then arguments+=(--no-fail-fast); fi
     done
-    shift "$(($# < ${#arguments[@]} ? $# : 0))"
+    shift "$read"
     ;;
   go)
     if [ "${1-}" = test ] && ! has '-json' "$@" && ! has '--json' "$@" && ! has '-c' "$@" && ! has '-list*' "$@"; then

@@ -77,6 +77,20 @@ const CASES: readonly (readonly [string, string, string | null, string | null, r
     ["test_script_changed"],
   ],
   [
+    "a recipe that make is told to go on after",
+    "Makefile",
+    "test:\n\tprove t\n",
+    "test:\n\t-prove t\n",
+    ["test_script_changed"],
+  ],
+  [
+    "a check in C that asks for less",
+    "tests/a.c",
+    'int main(void) {\n  check(add(1, 2) == 3, "adds");\n}\n',
+    'int main(void) {\n  check(add(1, 2) > 0, "adds");\n}\n',
+    ["assertion_loosened"],
+  ],
+  [
     "another target of a Makefile",
     "Makefile",
     "test:\n\t./run\nall:\n\tcc\n",

@@ -118,6 +118,19 @@ function testTargets(text: string): readonly string[] {
   return [...reached];
 }
 
+/** Lines of a target's recipe whose failure make is told to ignore. */
+function ignoring(text: string | null, target: string): string {
+  const lines = (text ?? "").split("\n");
+  const from = lines.findIndex((line) => line.startsWith(`${target}:`));
+  if (from < 0) return "";
+  const after = lines.slice(from + 1);
+  const end = after.findIndex((line) => !/^(?:\t|\s*(?:#|$))/.test(line));
+  return after
+    .slice(0, end < 0 ? after.length : end)
+    .filter((line) => /^\t\s*[@+]*-/.test(line))
+    .join("\n");
+}
+
 function makefile(file: Changed): readonly TamperFinding[] {
   const variables = (text: string | null) =>
     linesOf(text ?? "").filter((line) =>
@@ -126,7 +139,7 @@ function makefile(file: Changed): readonly TamperFinding[] {
   const rule = (text: string | null, target: string) =>
     `${linesOf(text ?? "")
       .filter((line) => line.startsWith(`${target}:`))
-      .join("\n")}\n${recipeOf(text ?? "", target) ?? ""}`;
+      .join("\n")}\n${recipeOf(text ?? "", target) ?? ""}\n${ignoring(text, target)}`;
   const targets = new Set([...testTargets(file.before ?? ""), ...testTargets(file.after ?? "")]);
   const changed = [...targets].filter((target) => rule(file.before, target) !== rule(file.after, target));
   if (variables(file.before).join("\n") !== variables(file.after).join("\n")) changed.push("a variable");

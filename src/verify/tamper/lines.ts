@@ -22,10 +22,10 @@ const NAMES: readonly RegExp[] = [
 ];
 
 const ASSERTS =
-  /^(?:\[?\s*\[\s|test\s|!\s|\(\()|\b(?:assert\w*!?|refute\w*|expect\w*|EXPECT_\w+|ASSERT_\w+|CHECK\w*|REQUIRE\w*|is|isnt|ok|like|unlike|is_deeply|cmp_ok|throws_ok|dies_ok|must_\w+|should\w*|fail\w*)\s*[(!"']|\b(?:is|ok|like|is_deeply|cmp_ok)\s+[^=\s]|\b(?:t|b)\.(?:Error|Errorf|Fatal|Fatalf)\(/;
+  /^(?:\[?\s*\[\s|test\s|!\s|\(\()|\b(?:assert\w*!?|refute\w*|expect\w*|EXPECT_\w+|ASSERT_\w+|CHECK\w*|check\w*|REQUIRE\w*|is|isnt|ok|like|unlike|is_deeply|cmp_ok|throws_ok|dies_ok|must_\w+|should\w*|fail\w*)\s*[(!"']|\b(?:is|ok|like|is_deeply|cmp_ok)\s+[^=\s]|\b(?:t|b)\.(?:Error|Errorf|Fatal|Fatalf)\(/;
 
 const WEAK =
-  /\bassert(?:True|False|NotNull|Null|NotEquals|That)?!?\s*\(|\bassert_(?:ne|true|not_null|success|failure|output_contains)\b|\bassert!\s*\(|\bok\s*[( ]|\bisnt\b|\b(?:EXPECT|ASSERT)_(?:TRUE|FALSE|NE|NO_THROW)\b|\bCHECK\s*\(|-[nz]\s/;
+  /\bassert(?:True|False|NotNull|Null|NotEquals|That)?!?\s*\(|\bassert_(?:ne|true|not_null|success|failure|output_contains)\b|\bassert!\s*\(|\bok\s*[( ]|\bisnt\b|\b(?:EXPECT|ASSERT)_(?:TRUE|FALSE|NE|NO_THROW)\b|\b(?:CHECK|check)\s*\(|-[nz]\s/;
 const ALWAYS =
   /\bassert!?\w*\s*\(\s*(?:true|1|True)\s*[),]|\bok\s*\(?\s*1\b|\b(?:EXPECT|ASSERT)_TRUE\s*\(\s*(?:true|1)\s*\)|\bCHECK\s*\(\s*1\s*\)|^(?:true|:|\[\s+1\s+\]|\[\s+-n\s+["']\w+["']\s+\])$|\|\|\s*1\b|\|\|\s*true\b/;
 

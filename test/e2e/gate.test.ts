@@ -1,4 +1,4 @@
-/** The gate from outside: an intent before the work where the repository asks for one. */
+/** The gate from outside: an intent before the work where the repository asks for one, and what others have done about an issue. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -133,5 +133,49 @@ describe("gates: [intent, change]", { concurrency: 3 }, () => {
     say(story, "/cancel");
     await world.untilState(issue, "cancelled", repo);
     assert.equal(world.comments(issue, "intent", repo).length, 0);
+  });
+});
+
+describe("what others have done, and plans one after another", () => {
+  const shared = sharedWorld({ script: MEND, files: tinyFiles() });
+
+  test("a pull request that closes the issue stops a labelled run before the model is asked; /retry has it done all the same, and a superseded plan is folded away", async () => {
+    const world = shared.get();
+    const { github } = world;
+    const repo = `${OWNER}/claimed`;
+    await world.addRepository({ name: "claimed", files: tinyFiles() });
+    const issue = world.openIssue({ title: "add subtracts" }, repo);
+    await github.pushCommit(repo, { by: "tom", branch: "theirs", files: { x: "y" } });
+    await github.openPullRequest(repo, "tom", { title: "Add", body: `Fixes #${issue}`, branch: "theirs" });
+    github.label(repo, issue, MAINTAINER, LABEL);
+    await world.untilState(issue, "failed", repo);
+    const told = await world.untilComment(issue, "answer", {
+      repo,
+      text: /Already in hand: pull request \d+ \(open\)/,
+    });
+    assert.match(told.body, /somebody else has it in hand/);
+    assert.equal(world.model.requests().length, 0, "no money was spent");
+    github.comment(repo, issue, MAINTAINER, "/retry");
+    const first = await world.untilState(issue, "awaiting_approval", repo);
+    github.comment(repo, issue, MAINTAINER, "/revise say it shorter");
+    await world.until("the second plan", () => {
+      const run = world.run(issue, repo);
+      return run?.state === "awaiting_approval" && run.runId !== first.runId;
+    });
+    await world.until("the first plan folded away", () =>
+      world
+        .comments(issue, "plan", repo)
+        .some(({ marker, minimized }) => marker.runId === first.runId && minimized),
+    );
+    const bare = github.comment(repo, issue, MAINTAINER, "/approve");
+    await world.untilComment(issue, "answer", { repo, forComment: bare, text: /name its digest/ });
+    const plans = world.comments(issue, "plan", repo);
+    assert.deepEqual(
+      plans.map(({ minimized }) => minimized ?? false),
+      [true, false],
+    );
+    github.comment(repo, issue, MAINTAINER, "/cancel");
+    await world.untilState(issue, "cancelled", repo);
+    assert.equal(github.pullRequests(repo).length, 1, "only theirs");
   });
 });

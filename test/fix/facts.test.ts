@@ -249,14 +249,23 @@ test("an intent is approved with its decision in one step; a bare approval of th
   await rig.fact(said({ ...BARE, digest: intent.digest.slice(0, 12) }, { commentId: 2_001 }));
   await handleAll(rig);
   assert.equal(decisions(rig)[1], "acknowledge", "a second maintainer has what they want");
-  await rig.append({ type: "phase_entered", phase: "solving" }, { type: "phase_entered", phase: "verifying" });
+  await rig.append(
+    { type: "phase_entered", phase: "solving" },
+    { type: "phase_entered", phase: "verifying" },
+  );
   await rig.append({ type: "proposed", ...PLAN, planCommentAt: rig.clock.now() });
   await rig.fact(said(BARE, { commentId: 2_002 }));
   await handleAll(rig);
   assert.equal(decisions(rig)[2], "refuse", "it could have been meant for the intent");
 });
 
-const CHECK = { name: "ci", conclusion: "failure", title: "1 failed", summary: "expected 2.05", annotations: [] };
+const CHECK = {
+  name: "ci",
+  conclusion: "failure",
+  title: "1 failed",
+  summary: "expected 2.05",
+  annotations: [],
+};
 
 test("a revision of the pull request carries what its checks say as data, with words or without; without either it is refused", async () => {
   for (const [text, failing] of [
@@ -271,7 +280,10 @@ test("a revision of the pull request carries what its checks say as data, with w
     rig.talk.failedChecks = failing ? [{ ...CHECK, summary: "x".repeat(9_000) }] : [];
     await rig.fact({
       type: "command_received",
-      fact: { ...{ by: "maya", commentId: 2_000, issue: null, pullRequest: 40 }, command: { verb: "revise", text } },
+      fact: {
+        ...{ by: "maya", commentId: 2_000, issue: null, pullRequest: 40 },
+        command: { verb: "revise", text },
+      },
     });
     const consequence = await handleAll(rig);
     if (!failing) {

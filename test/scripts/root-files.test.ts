@@ -15,6 +15,7 @@ test("app.yml asks for the permissions the work needs and no more", async () => 
     contents: "write",
     issues: "write",
     pull_requests: "write",
+    checks: "read",
     metadata: "read",
   });
   assert.deepEqual(manifest.default_events, [
@@ -22,6 +23,8 @@ test("app.yml asks for the permissions the work needs and no more", async () => 
     "issue_comment",
     "pull_request",
     "pull_request_review",
+    "check_suite",
+    "repository",
   ]);
   assert.equal(new URL(manifest.hook_attributes.url).pathname, "/api/github/webhooks");
   assert.equal(manifest.public, false);

@@ -297,3 +297,25 @@ test("a revision of the pull request carries what its checks say as data, with w
     assert.ok((checks[0]?.summary.length ?? 0) < 2_300, "bounded");
   }
 });
+
+test("H03: an approval and a revision in the same moment: the first in the log wins, and the other is told", async () => {
+  const revise = said({ verb: "revise", text: "shorter" }, { by: "tom", commentId: 2_001 });
+  await using approvedFirst = await fixRig();
+  await toPlan(approvedFirst);
+  await approvedFirst.fact(said(BARE));
+  await approvedFirst.fact(revise);
+  assert.deepEqual(await handleAll(approvedFirst), { kind: "none" });
+  assert.equal(approvedFirst.context.run().state, "approved");
+  assert.deepEqual(decisions(approvedFirst), ["approve", "refuse"]);
+  await using revisedFirst = await fixRig();
+  await toPlan(revisedFirst);
+  await revisedFirst.fact(revise);
+  await revisedFirst.fact(said(BARE));
+  assert.equal((await handleAll(revisedFirst)).kind, "new_run");
+  assert.equal(revisedFirst.context.run().state, "awaiting_approval", "nothing is approved meanwhile");
+  const seq = openFacts(revisedFirst.context)[0]?.seq ?? 0;
+  const superseded = { type: "cancelled", by: "tom", why: "superseded" } as const;
+  await revisedFirst.append({ type: "fact_handled", seq, decision: "new_run" }, superseded);
+  await handleAll(revisedFirst);
+  assert.deepEqual(decisions(revisedFirst), ["new_run", "refuse"]);
+});

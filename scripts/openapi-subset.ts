@@ -29,6 +29,7 @@ const OPERATIONS: readonly string[] = [
   "GET /repos/{owner}/{repo}/installation",
   "GET /repos/{owner}/{repo}/collaborators/{username}/permission",
   "GET /repos/{owner}/{repo}/issues",
+  "POST /repos/{owner}/{repo}/issues",
   "GET /repos/{owner}/{repo}/issues/{issue_number}",
   "PATCH /repos/{owner}/{repo}/issues/{issue_number}",
   "GET /repos/{owner}/{repo}/issues/{issue_number}/timeline",

@@ -20,8 +20,8 @@ import { type DataLock, lockDataDir } from "#src/store/data-lock.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
 import { createWorker, type Worker } from "#src/worker/worker.ts";
 import { openSandbox } from "./open-sandbox.ts";
-import { proxiedFetch } from "./proxied-fetch.ts";
 import { createPorts, type PlaceParts, type PortParts } from "./ports.ts";
+import { proxiedFetch } from "./proxied-fetch.ts";
 
 /** Commands and publishing never wait behind long work. */
 const DESK_CONCURRENCY = 4;

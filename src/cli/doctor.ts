@@ -13,22 +13,39 @@ import type { Config } from "#src/config/config.ts";
 import { type Environment, loadEnv, processEnvironment } from "#src/config/environment.ts";
 import type { ProbeLine } from "#src/sandbox/sandbox.ts";
 import { credentialsLine, modelLine } from "./doctor-remote.ts";
+import { introduce } from "./doctor-repository.ts";
 import { createLog, toStandardError } from "./logger.ts";
 import { openSandbox } from "./open-sandbox.ts";
 
 const USAGE = `agent-fix doctor: checks Node, git, ripgrep, the sandbox, the credentials and the model, and says what to do.
 
-Exit code 0 when everything holds, 1 otherwise.`;
+  --repo OWNER/NAME   looks at a repository that the app is installed on instead: finds its set-up and test commands, runs
+                      them once on its newest commit in the sandbox, and shows what a maintainer there should know
+  --post              opens that as an issue in the repository, once; nothing else happens there before a label is set
+
+Exit code 0 when everything holds, 1 otherwise, 2 for wrong options.`;
 
 const NEEDED_NODE = 24;
 
 export async function doctor(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: { help: { type: "boolean", short: "h" } } });
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      repo: { type: "string" },
+      post: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h" },
+    },
+  });
   if (values.help) {
     console.log(USAGE);
     return 0;
   }
+  if (values.post && values.repo === undefined) {
+    console.error("--post needs --repo OWNER/NAME, the repository to open the issue in.");
+    return 2;
+  }
   const env = processEnvironment();
+  if (values.repo !== undefined) return introduce(env, { repository: values.repo, post: values.post });
   const lines: ProbeLine[] = [];
   const report = (line: ProbeLine) => {
     lines.push(line);

@@ -88,8 +88,14 @@ export function createPorts(parts: PortParts, place: PlaceParts): FixPorts {
   };
 }
 
-/** What `agent-fix verify` needs: no store, no model and no conversation. */
-export function verificationPorts(parts: Omit<PortParts, "store">, repository: string) {
+/** Where repositories may be fetched from: `hosts` by https, and absolute directories. */
+export interface Sources {
+  readonly hosts: readonly string[];
+  readonly local: readonly string[];
+}
+
+/** What judging a repository or a patch needs: no store, no model and no conversation. */
+export function verificationPorts(parts: Omit<PortParts, "store">, sources: Sources) {
   const { config, sandbox, clock, ids, log, redactor } = parts;
   const runSuite = createRunSuite((text) => redactor.redact(text), createReadCases(clock));
   return {
@@ -98,8 +104,8 @@ export function verificationPorts(parts: Omit<PortParts, "store">, repository: s
       dataDir: config.server.dataDir,
       sandbox,
       owner: sandbox.owner,
-      allowedHosts: [],
-      localRepositories: [repository],
+      allowedHosts: sources.hosts,
+      localRepositories: sources.local,
       gitEnvironment: parts.env,
       alone: true,
       clock,
@@ -117,7 +123,7 @@ export function verificationPorts(parts: Omit<PortParts, "store">, repository: s
 }
 
 /** A GitHub on this machine may serve git on another port than its API. */
-function gitHosts(host: string): readonly string[] {
+export function gitHosts(host: string): readonly string[] {
   const name = host.replace(/:\d+$/, "");
   return isLoopback(name) ? [host, name] : [host];
 }

@@ -42,7 +42,10 @@ async function verifyWith(options: VerifyOptions): Promise<number> {
   const log = createLog("silent", createRedactor([]), toStandardError);
   const shared = { config, env, clock: systemClock, ids: systemIds, log };
   const sandbox = await openSandbox({ ...shared, home: homedir() });
-  const ports = verificationPorts({ ...shared, sandbox, redactor: createRedactor([]) }, options.repo);
+  const ports = verificationPorts(
+    { ...shared, sandbox, redactor: createRedactor([]) },
+    { hosts: [], local: [options.repo] },
+  );
   const stop = new AbortController();
   const signals = listenToSignals();
   const bar = createProgressBar(process.stderr, options.progress);

@@ -92,6 +92,9 @@ export interface GitHub {
     readonly author: string;
   }>;
   defaultBranch(): GitHubResult<string>;
+  createIssue(title: string, body: string): GitHubResult<OpenedIssue>;
+  /** Open issues that our app opened, at most a hundred, newest first. */
+  ownIssues(): GitHubResult<readonly OpenedIssue[]>;
   /** All comments, oldest first. */
   comments(issue: number): GitHubResult<readonly IssueComment[]>;
   createComment(issue: number, body: string): GitHubResult<IssueComment>;
@@ -141,6 +144,12 @@ export interface GitHub {
   timeline(issue: number): GitHubResult<readonly TimelineEvent[]>;
   /** When the body was last edited, ms since the epoch; null when it never was. */
   bodyEditedAt(issue: number): GitHubResult<number | null>;
+}
+
+export interface OpenedIssue {
+  readonly number: number;
+  readonly title: string;
+  readonly url: string;
 }
 
 export type FixClaim =

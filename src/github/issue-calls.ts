@@ -2,13 +2,15 @@
 
 import { ok } from "#src/base/result.ts";
 import { type CallContext, everyPage, isOurs, nothing, PAGE, pageOf } from "./calls.ts";
-import type { GitHub, GitHubResult, IssueComment } from "./github.ts";
+import type { GitHub, GitHubResult, IssueComment, OpenedIssue } from "./github.ts";
 import { roleOf } from "./permissions.ts";
 
 type IssueCalls = Pick<
   GitHub,
   | "issue"
   | "defaultBranch"
+  | "createIssue"
+  | "ownIssues"
   | "comments"
   | "createComment"
   | "editComment"
@@ -36,6 +38,27 @@ export function issueCalls(context: CallContext): IssueCalls {
         (send) => octokit.request("GET /repos/{owner}/{repo}", { ...repo, ...send }),
         (repository) => repository.default_branch,
       ),
+    createIssue: (title, body) =>
+      write(
+        (send) => octokit.request("POST /repos/{owner}/{repo}/issues", { ...repo, title, body, ...send }),
+        toOpened,
+      ),
+    ownIssues: async () => {
+      const identity = await context.identity();
+      if (!identity.ok) return identity;
+      const { appId, botLogin } = identity.value;
+      return read(
+        (send) =>
+          octokit.request("GET /repos/{owner}/{repo}/issues", {
+            ...repo,
+            creator: botLogin,
+            state: "open",
+            per_page: PAGE,
+            ...send,
+          }),
+        (issues) => issues.filter((issue) => isOurs(issue, { appId, botLogin })).map(toOpened),
+      );
+    },
     comments: (issue) => allComments(context, issue),
     createComment: async (issue, body) => {
       const created = await write(
@@ -183,4 +206,12 @@ function toIssue(issue: {
     updatedAt: Date.parse(issue.updated_at),
     author: issue.user?.login ?? "ghost",
   };
+}
+
+function toOpened(issue: {
+  readonly number: number;
+  readonly title: string;
+  readonly html_url: string;
+}): OpenedIssue {
+  return { number: issue.number, title: issue.title, url: issue.html_url };
 }

@@ -1,7 +1,7 @@
 /** Routes of issues: read, list, change, labels, reactions, time line. */
 
 import { created, invalid, notFound, ok, paged } from "../answers.ts";
-import { addLabel, editIssue, react, removeLabel, setIssueState } from "../issue-actions.ts";
+import { addLabel, editIssue, openIssue, react, removeLabel, setIssueState } from "../issue-actions.ts";
 import {
   commentedShape,
   crossReferencedShape,
@@ -26,6 +26,15 @@ export const issueRoutes: readonly Route[] = [
       listed(call).map((issue) => issueShape(call.hub.urls, issue)),
     ),
   ),
+  repositoryRoute("POST", "/repos/{owner}/{repo}/issues", [["issues", "write"]], (call) => {
+    const title = textOf(call.body, "title");
+    if (!title) throw invalid([{ resource: "Issue", field: "title", code: "missing_field" }]);
+    const body = textOf(call.body, "body") ?? null;
+    if (body) refuseLong(body, "Issue");
+    return created(
+      issueShape(call.hub.urls, openIssue(call.hub, call.repository, call.actor, { title, body })),
+    );
+  }),
   repositoryRoute("GET", ISSUE, ISSUE_READ, (call) => ok(issueShape(call.hub.urls, issueOf(call, "read")))),
   repositoryRoute("PATCH", ISSUE, ISSUE_WRITE, (call) => {
     const issue = issueOf(call, "write");
@@ -90,9 +99,11 @@ function labelsOf(call: RepositoryCall, issue: Issue): readonly JsonObject[] {
 /** Newest first, by state (default open) and by labels, all of which must be there; pull requests count as issues, as on GitHub. */
 function listed(call: RepositoryCall): readonly Issue[] {
   const state = call.query.get("state") ?? "open";
+  const creator = call.query.get("creator");
   const labels = (call.query.get("labels") ?? "").split(",").filter((name) => name !== "");
   return [...call.repository.issues.values()]
     .filter((issue) => !issue.deleted && (state === "all" || issue.state === state))
+    .filter((issue) => creator === null || issue.author.login === creator)
     .filter((issue) => labels.every((name) => issue.labels.has(name.toLowerCase())))
     .reverse();
 }

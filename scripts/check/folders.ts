@@ -6,8 +6,8 @@ import type { Import, Source } from "./source.ts";
 interface Folder {
   /** Folders it may import, besides itself and `base`. `types` after a colon: only with `import type`. */
   readonly imports: readonly string[];
-  /** Its entry: the only file other folders may import; null: every file is open, because the folder is pure. */
-  readonly entry: string | null;
+  /** Its entry: the only file other folders may import, or several where a port is read in parts; null: every file is open, because the folder is pure. */
+  readonly entry: string | readonly string[] | null;
 }
 
 /** Everything below the step graph, from which `fix` is put together. */
@@ -38,7 +38,7 @@ export const FOLDERS: Readonly<Record<string, Folder>> = {
   queue: { imports: [], entry: "queue/queue.ts" },
   model: { imports: [], entry: "model/model.ts" },
   sandbox: { imports: [], entry: "sandbox/sandbox.ts" },
-  github: { imports: [], entry: "github/github.ts" },
+  github: { imports: [], entry: ["github/github.ts", "github/surroundings.ts", "github/github-app.ts"] },
   config: { imports: [], entry: null },
   base: { imports: [], entry: null },
 };
@@ -51,10 +51,12 @@ const MAY_OPEN_HARNESS = new Set(["fix", "trace"]);
 
 /** Entries that are ports: types only. `publish.ts` is an entry but no port, since its effects go through the GitHub port. */
 export const PORTS: ReadonlySet<string> = new Set(
-  Object.values(FOLDERS).flatMap((folder) =>
-    folder.entry === null || folder.entry === "publish/publish.ts" ? [] : [`src/${folder.entry}`],
-  ),
+  Object.values(FOLDERS).flatMap(({ entry }) => (entry === "publish/publish.ts" ? [] : entriesOf(entry))),
 );
+
+function entriesOf(entry: Folder["entry"]): readonly string[] {
+  return (entry === null ? [] : [entry].flat()).map((file) => `src/${file}`);
+}
 
 /** `src/store/sqlite.ts` → `store`; null outside src or directly in it. */
 export function folderOf(path: string): string | null {
@@ -106,10 +108,10 @@ function importProblem({ from, one, target, exists }: Question): { rule: string;
   if (!allowed.includes(to) && !(one.typesOnly && allowed.includes(`${to}:types`))) {
     return [{ rule: "folder-table", message: tableMessage(from, to, allowed) }];
   }
-  const entry = FOLDERS[to]?.entry ?? null;
-  if (entry === null || target === `src/${entry}` || MAY_CHOOSE_ADAPTERS.has(from)) return [];
+  const entries = entriesOf(FOLDERS[to]?.entry ?? null);
+  if (entries.length === 0 || entries.includes(target) || MAY_CHOOSE_ADAPTERS.has(from)) return [];
   if (to === "harness" && MAY_OPEN_HARNESS.has(from)) return [];
-  const message = `${from} may import only src/${entry} of ${to}; take ${target} as a parameter typed there, and let cli hand it over`;
+  const message = `${from} may import only ${entries.join(", ")} of ${to}; take ${target} as a parameter typed there, and let cli hand it over`;
   return [{ rule: "port-only", message }];
 }
 

@@ -3,7 +3,7 @@
 import type { Clock } from "#src/base/clock.ts";
 import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
-import type { GitHubApp } from "#src/github/github.ts";
+import type { GitHubApp } from "#src/github/github-app.ts";
 import type { Queue } from "#src/queue/queue.ts";
 import type { Store } from "#src/store/store.ts";
 

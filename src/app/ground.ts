@@ -1,7 +1,7 @@
 /** Webhooks about the ground that runs stand on (installations, repositories, issues that leave): runs end honestly, and nothing is sent without a right. */
 
 import type { Probot } from "probot";
-import type { Reach } from "#src/github/github.ts";
+import type { Reach } from "#src/github/github-app.ts";
 import type { GroundLoss } from "#src/run/run.ts";
 import type { StoredRun } from "#src/store/store.ts";
 import type { Edge } from "./edge.ts";

@@ -1,6 +1,6 @@
 /** Asks GitHub again for webhooks that did not arrive, by its own record of the app's deliveries. */
 
-import type { HookAttempt } from "#src/github/github.ts";
+import type { HookAttempt } from "#src/github/github-app.ts";
 import type { Edge } from "./edge.ts";
 
 /** Each guid is tried so often, GitHub's own attempt counted; after that, what stops it is no passing trouble. */

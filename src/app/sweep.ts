@@ -4,14 +4,9 @@ import { ok } from "#src/base/result.ts";
 import { LABEL } from "#src/gate/label.ts";
 import { parseMarker } from "#src/gate/marker.ts";
 import { renderAnswer } from "#src/gate/status-comment.ts";
-import type {
-  GitHub,
-  GitHubResult,
-  Installation,
-  InstalledRepository,
-  LabelledIssue,
-  TimelineEvent,
-} from "#src/github/github.ts";
+import type { GitHub, GitHubResult } from "#src/github/github.ts";
+import type { Installation, InstalledRepository } from "#src/github/github-app.ts";
+import type { LabelledIssue, TimelineEvent } from "#src/github/surroundings.ts";
 import type { RunRequest } from "#src/run/run.ts";
 import type { StoredRun } from "#src/store/store.ts";
 import { type Edge, servesOwner } from "./edge.ts";

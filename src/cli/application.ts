@@ -11,16 +11,14 @@ import type { Log } from "#src/base/log.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import type { AppCredentials, Config } from "#src/config/config.ts";
 import type { Environment } from "#src/config/environment.ts";
-import { githubConversation } from "#src/fix/github-conversation.ts";
-import type { FixPorts } from "#src/fix/ports.ts";
-import type { GitHubApp } from "#src/github/github.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import { createEmbeddedQueue } from "#src/queue/embedded.ts";
 import { type DataLock, lockDataDir } from "#src/store/data-lock.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
 import { createWorker, type Worker } from "#src/worker/worker.ts";
+import { followMoves, onGitHub } from "./on-github.ts";
 import { openSandbox } from "./open-sandbox.ts";
-import { createPorts, type PlaceParts, type PortParts } from "./ports.ts";
+import { createPorts, type PortParts } from "./ports.ts";
 import { proxiedFetch } from "./proxied-fetch.ts";
 
 /** Commands and publishing never wait behind long work. */
@@ -135,26 +133,4 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
     await slept;
   };
   return { server, handlers, begin, stop };
-}
-
-/** A repository that was renamed is fetched from where it is now: git is not allowed to follow redirects. */
-function followMoves(ports: FixPorts, app: GitHubApp): FixPorts {
-  const { workspaces } = ports;
-  const fetch: typeof workspaces.fetch = ({ id, cloneUrl }, ...rest) =>
-    workspaces.fetch({ id, cloneUrl: app.placeOf(id)?.cloneUrl ?? cloneUrl }, ...rest);
-  return { ...ports, workspaces: { ...workspaces, fetch } };
-}
-
-/** How a run talks and fetches when its issue is on GitHub. */
-function onGitHub(app: GitHubApp, clock: Clock): PlaceParts {
-  return {
-    converse: (request, signal) => githubConversation({ app, request, clock, signal }),
-    gitToken: (request) => async (renew) => {
-      const { id, owner, name } = request.repository;
-      const token = await app.gitToken(request.installationId, { id, owner, name }, renew);
-      return token.ok ? token.value : null;
-    },
-    tracePlace: (runId) => `agent-fix trace ${runId}`,
-    localRepositories: [],
-  };
 }

@@ -11,7 +11,7 @@ import { formatProblems, secretsOf } from "#src/config/config.ts";
 import { type Environment, loadEnv } from "#src/config/environment.ts";
 import { type FirstLook, lookAt } from "#src/fix/first-look.ts";
 import { ONBOARDING_TITLE, type OnboardingFacts, renderOnboarding } from "#src/gate/onboarding.ts";
-import type { GitHubApp } from "#src/github/github.ts";
+import type { GitHubApp } from "#src/github/github-app.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import { findPlace, type Place } from "./installed-place.ts";
 import { createLog, toStandardError } from "./logger.ts";

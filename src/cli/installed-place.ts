@@ -1,7 +1,7 @@
 /** Finds a repository among the app's installations by its name. */
 
 import { err, ok, type Result } from "#src/base/result.ts";
-import type { GitHubApp, InstalledRepository } from "#src/github/github.ts";
+import type { GitHubApp, InstalledRepository } from "#src/github/github-app.ts";
 import { missingPermissions, PERMISSIONS } from "#src/github/permissions.ts";
 
 /** A repository that the app is installed on. */

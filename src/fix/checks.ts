@@ -1,7 +1,7 @@
 /** How the checks of our pull request came out: what the log has of it, and what a revision is given of those that failed. */
 
 import { headOf } from "#src/base/cut-text.ts";
-import type { FailedCheckRun } from "#src/github/github.ts";
+import type { FailedCheckRun } from "#src/github/surroundings.ts";
 import type { FailedCheck, RunEvent } from "#src/run/run.ts";
 import type { RunContext } from "./run-context.ts";
 

@@ -4,14 +4,8 @@ import type { Result } from "#src/base/result.ts";
 import type { RenderedIntent } from "#src/gate/intent-comment.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
 import type { KnownPermission } from "#src/gate/who.ts";
-import type {
-  FailedCheckRun,
-  FixClaim,
-  GitHub,
-  GitHubFailure,
-  Reaction,
-  ReviewComment,
-} from "#src/github/github.ts";
+import type { GitHub, GitHubFailure, Reaction, ReviewComment } from "#src/github/github.ts";
+import type { FailedCheckRun, FixClaim } from "#src/github/surroundings.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import type { FailureCode } from "#src/run/run.ts";
 

@@ -6,14 +6,8 @@ import { LABEL } from "#src/gate/label.ts";
 import { type Marker, parseMarker, sameMarker } from "#src/gate/marker.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
 import { EVERYONE_WHO_WRITES, ruling } from "#src/gate/who.ts";
-import type {
-  GitHub,
-  GitHubApp,
-  GitHubFailure,
-  GitHubResult,
-  IssueComment,
-  TokenPhase,
-} from "#src/github/github.ts";
+import type { GitHub, GitHubFailure, GitHubResult, IssueComment } from "#src/github/github.ts";
+import type { GitHubApp, TokenPhase } from "#src/github/github-app.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
 import { type OpenPullRequest, placeOf, type RunRequest } from "#src/run/run.ts";
 import {

@@ -3,7 +3,8 @@
 import type { Octokit } from "@octokit/rest";
 import { ok } from "#src/base/result.ts";
 import { type Caller, everyPage, nothing, PAGE, pageOf } from "./calls.ts";
-import type { GitHubApp, GitHubResult, HookAttempt } from "./github.ts";
+import type { GitHubResult } from "./github.ts";
+import type { GitHubApp, HookAttempt } from "./github-app.ts";
 
 interface AppCallParts {
   readonly octokit: Octokit;

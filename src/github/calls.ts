@@ -2,7 +2,8 @@
 
 import type { Octokit } from "@octokit/rest";
 import { ok } from "#src/base/result.ts";
-import type { GitHubApp, GitHubResult } from "./github.ts";
+import type { GitHubResult } from "./github.ts";
+import type { GitHubApp } from "./github-app.ts";
 import type { Answer, Call, Sender, SendOptions } from "./requests.ts";
 
 type Run = <T, R>(

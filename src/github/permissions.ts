@@ -1,6 +1,7 @@
 /** What a token of each purpose may do, what an installation lacks for it, and a person's role: pure. */
 
-import type { Permission, TokenPhase } from "./github.ts";
+import type { Permission } from "./github.ts";
+import type { TokenPhase } from "./github-app.ts";
 
 export type PermissionSet = Readonly<Record<string, "read" | "write">>;
 

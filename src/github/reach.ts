@@ -1,7 +1,8 @@
 /** What GitHub said about where the app may act and where repositories are: kept in memory, and for a while only, since events can come out of order. */
 
 import type { Clock } from "#src/base/clock.ts";
-import type { GitHubApp, GitHubFailure, Reach, RepositoryPlace } from "./github.ts";
+import type { GitHubFailure } from "./github.ts";
+import type { GitHubApp, Reach, RepositoryPlace } from "./github-app.ts";
 
 export interface Reaches extends Pick<GitHubApp, "lost" | "regained" | "located" | "placeOf"> {
   /** Why calls there are not sent; null: they are. */

@@ -3,8 +3,9 @@
 import { z } from "zod";
 import { ok } from "#src/base/result.ts";
 import { type CallContext, nothing, PAGE, pageOf } from "./calls.ts";
-import type { CheckAnnotation, FailedCheckRun, FixClaim, GitHub, GitHubResult } from "./github.ts";
+import type { GitHub, GitHubResult } from "./github.ts";
 import { graphql } from "./graphql.ts";
+import type { CheckAnnotation, FailedCheckRun, FixClaim } from "./surroundings.ts";
 
 type RelatedCalls = Pick<GitHub, "isTeamMember" | "fixClaims" | "failedChecks" | "minimize">;
 

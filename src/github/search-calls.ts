@@ -3,8 +3,9 @@
 import { z } from "zod";
 import { ok } from "#src/base/result.ts";
 import { type CallContext, everyPage, PAGE, pageOf } from "./calls.ts";
-import type { GitHub, GitHubResult, TimelineEvent } from "./github.ts";
+import type { GitHub, GitHubResult } from "./github.ts";
 import { graphql } from "./graphql.ts";
+import type { TimelineEvent } from "./surroundings.ts";
 
 const BODY_EDITED = `query ($owner: String!, $repo: String!, $number: Int!) {
   repository(owner: $owner, name: $repo) { issue(number: $number) { lastEditedAt } }

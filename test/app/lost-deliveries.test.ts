@@ -219,7 +219,7 @@ test("at the start and every hour both are done, and a stop waits for neither", 
   await using rig = await appRig();
   const stop = new AbortController();
   rig.hub.fault({ method: "GET", path: /deliveries/, times: 1, fault: { kind: "status", status: 401 } });
-  const asleep = { wake: () => undefined as void, at: Promise.withResolvers<number>() };
+  const asleep = { wake: (): void => {}, at: Promise.withResolvers<number>() };
   const sleep = (ms: number, signal?: AbortSignal) =>
     new Promise<void>((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });

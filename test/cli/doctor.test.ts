@@ -23,7 +23,13 @@ async function examined(change: Readonly<Record<string, string>>): Promise<{
   readonly lines: readonly Line[];
   readonly output: string;
 }> {
-  const stage = await setStage({ clock: systemClock, ids: systemIds, scenario: "good", keep: false, port: 0 });
+  const stage = await setStage({
+    clock: systemClock,
+    ids: systemIds,
+    scenario: "good",
+    keep: false,
+    port: 0,
+  });
   const model = await startModelServer({ script: scriptOf("good"), key: KEY });
   try {
     const env = {

@@ -29,7 +29,7 @@ testPart(0.3)(
       await page.goto(address);
       await page.getByRole("button", { name: "Set the label agent-fix" }).click();
       await plan.waitFor();
-      assert.match(await plan.innerText(), /Plan: proven/);
+      assert.match((await plan.textContent()) ?? "", /Plan: proven/);
       assert.ok((await page.locator(".steps li", { hasText: "verdict: proven" }).count()) === 1);
       await say("/approve", "Comment");
 

@@ -264,7 +264,11 @@ test("out of order: a label that is gone since, or an issue that is closed, ends
   await rig.clock.advance(5_000);
   rig.hub.unlabel(REPO, rig.issue, "maya", LABEL);
   assert.deepEqual(await talk.mayStart(), { go: false, end: "cancelled", by: "github", why: "unlabeled" });
-  assert.deepEqual(await retry.mayStart(), { go: true, createdAt: 1_735_689_600_000 }, "a retry needs no label");
+  assert.deepEqual(
+    await retry.mayStart(),
+    { go: true, createdAt: 1_735_689_600_000 },
+    "a retry needs no label",
+  );
   rig.hub.closeIssue(REPO, rig.issue, "maya");
   for (const one of [talk, retry])
     assert.deepEqual(await one.mayStart(), {

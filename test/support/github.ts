@@ -5,14 +5,8 @@ import type { Clock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import { createRedactor, type Redactor } from "#src/base/redact.ts";
-import type {
-  GitHub,
-  GitHubApp,
-  GitHubFailure,
-  GitHubResult,
-  RepoName,
-  TokenPhase,
-} from "#src/github/github.ts";
+import type { GitHub, GitHubFailure, GitHubResult, RepoName } from "#src/github/github.ts";
+import type { GitHubApp, TokenPhase } from "#src/github/github-app.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import type { Exchange } from "#src/github/sim/exchanges.ts";
 import { type AppKeys, createAppKeys } from "#src/github/sim/manifest.ts";

@@ -13,8 +13,8 @@ export interface TempDir {
 }
 
 /** Mode 0755, since sandboxed commands of another user must be able to pass through it. */
-export async function tempDir(prefix = "test-"): Promise<TempDir> {
-  const path = await realpath(await mkdtemp(join(tmpdir(), prefix)));
+export async function tempDir(prefix = "test-", below = tmpdir()): Promise<TempDir> {
+  const path = await realpath(await mkdtemp(join(below, prefix)));
   await chmod(path, 0o755);
   const remove = () => rm(path, { recursive: true, force: true, maxRetries: 3 });
   return { path, remove, [Symbol.asyncDispose]: remove };

@@ -13,15 +13,21 @@ import { NOTHING } from "#src/sandbox/command/capture.ts";
 import { inheritedDescriptors } from "#src/sandbox/command/inherited.ts";
 import { createLimiter, openFilesCeiling } from "#src/sandbox/command/limits.ts";
 import { createPipes } from "#src/sandbox/command/pipes.ts";
-import { killProcess, waitForDeath, withEnvironment } from "#src/sandbox/command/processes.ts";
+import {
+  families,
+  killProcess,
+  memoryOf,
+  waitForDeath,
+  withEnvironment,
+} from "#src/sandbox/command/processes.ts";
 import { type RawResult, type Running, startCommand } from "#src/sandbox/command/run-command.ts";
 import {
   createSessionFiles,
-  listSessionFiles,
   removeSessionFiles,
+  sweepSessionFiles,
 } from "#src/sandbox/command/session-files.ts";
 import { spawnProgram } from "#src/sandbox/command/spawn-program.ts";
-import { createWatch, memoryBelow } from "#src/sandbox/command/watch.ts";
+import { createWatch } from "#src/sandbox/command/watch.ts";
 import { BASE_ENV, INSIDE } from "#src/sandbox/policy.ts";
 import type {
   ExecEnd,
@@ -82,9 +88,7 @@ export function createNone(options: NoneOptions): Sandbox {
       for (const pid of await withEnvironment(`${MARKER_VARIABLE}=${family}`)) {
         if (!own.includes(pid)) killProcess(pid);
       }
-      for (const root of await listSessionFiles(options.dataDir)) {
-        if (!live.has(root)) await removeSessionFiles(root, programs);
-      }
+      await sweepSessionFiles(options.dataDir, live, programs, options.log);
     },
   };
 }
@@ -119,15 +123,17 @@ async function openSession(
   // A limit on processes would count all of this user's: it would stop the app before it stopped the command.
   const rlimits = limiter.rlimits.filter((option) => !option.startsWith("--nproc"));
   const running = new Set<Running>();
+  const processes = () => families([...running].flatMap((command) => command.pid() ?? []));
   const watch = createWatch({
     clock,
     directories: [places.workspace, files.home, files.tmp],
     diskBytes: spec.limits.diskBytes,
     memory: {
       limitBytes: spec.limits.memoryBytes,
-      usedBytes: () => memoryBelow([...running].flatMap((command) => command.pid() ?? [])),
+      usedBytes: async (nameless) => memoryOf(await processes(), nameless),
     },
-    du: programs.du,
+    processes,
+    du: [programs.du],
     onBreach: (reason) => {
       for (const command of running) command.kill(reason);
     },

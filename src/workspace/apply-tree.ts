@@ -78,6 +78,14 @@ async function commitOf(
   return made.ok ? ok(made.value.trim()) : made;
 }
 
+const MOST_SHOWN = 20;
+
+/** The first paths, and how many more there are: a message for people, out of names that anybody may have chosen. */
+function shown(paths: readonly string[]): string {
+  const first = paths.slice(0, MOST_SHOWN).join(", ");
+  return paths.length > MOST_SHOWN ? `${first} and ${paths.length - MOST_SHOWN} more paths` : first;
+}
+
 /**
  * A three-way merge of plain trees: base, ours and theirs become three commits of their own, so that history that is cut
  * off, rewritten or unrelated never changes which base is used (FAULTS E16).
@@ -106,5 +114,5 @@ export async function mergeTrees(
   const [tree, ...conflicts] = parsePaths(merged.value.stdout);
   if (merged.value.code === 0 && tree !== undefined) return ok({ treeId: tree.path });
   const paths = [...new Set(conflicts.map(({ path }) => path))].sort();
-  return err({ code: "conflict", message: `The change conflicts with the branch in ${paths.join(", ")}.` });
+  return err({ code: "conflict", message: `The change conflicts with the branch in ${shown(paths)}.` });
 }

@@ -7,6 +7,7 @@ import type { Log } from "#src/base/log.ts";
 import { messageOf } from "#src/base/result.ts";
 import type { Locks } from "./lock.ts";
 import { makeDataPlace, makeOwnedPlace, makeRunPlace, namedPlace, type Places } from "./places.ts";
+import { entriesBelow } from "./tree-walk.ts";
 
 /** A cache that grew beyond this is begun anew: package managers never forget by themselves. */
 const MOST_BYTES = 5 * 1024 ** 3;
@@ -138,31 +139,21 @@ async function describe(name: string, sizeFile: string): Promise<Kept> {
   }
 }
 
-/** Null: commands closed the directory, or made its path too long. */
-async function entriesOf(directory: string) {
-  try {
-    return await readdir(directory, { withFileTypes: true });
-  } catch (error) {
-    if (["EACCES", "EPERM", "ENAMETOOLONG"].includes((error as NodeJS.ErrnoException).code ?? ""))
-      return null;
-    throw error;
-  }
-}
+/** Commands closed a directory, or made its path too long. */
+const UNCOUNTABLE = ["EACCES", "EPERM", "ENAMETOOLONG"];
 
 /** Bytes of the files below a directory that commands filled: no link is followed; infinite when they cannot be counted. */
 async function sizeOf(directory: string): Promise<number> {
   let bytes = 0;
   let entries = 0;
-  const open = [directory];
-  for (let here = open.pop(); here !== undefined; here = open.pop()) {
-    const found = await entriesOf(here);
-    if (found === null) return Number.POSITIVE_INFINITY;
-    for (const entry of found) {
+  try {
+    for await (const entry of entriesBelow(directory)) {
       if (++entries > MOST_ENTRIES) return Number.POSITIVE_INFINITY;
-      const path = join(here, entry.name);
-      if (entry.isDirectory()) open.push(path);
-      else if (entry.isFile()) bytes += (await lstat(path)).size;
+      if (entry.isFile) bytes += (await lstat(entry.path)).size;
     }
+    return bytes;
+  } catch (error) {
+    if (UNCOUNTABLE.includes((error as NodeJS.ErrnoException).code ?? "")) return Number.POSITIVE_INFINITY;
+    throw error;
   }
-  return bytes;
 }

@@ -21,6 +21,11 @@ const RULES: readonly Rule[] = [
     advice: "The disk that holds DATA_DIR is full: free some space, then try again.",
   },
   {
+    pattern: /more than \d+ bytes of output/,
+    code: "git_failed",
+    advice: "The change or the repository is too large for one run: keep generated files out of it.",
+  },
+  {
     pattern: /could not read (Username|Password)|terminal prompts disabled|Authentication failed|error: 401/,
     code: "denied",
     advice: "GitHub refused the app's token: check that the app is still installed on this repository.",

@@ -76,6 +76,17 @@ function killGroup(pid: number): void {
   }
 }
 
+/** Null: given back. Files are put in place whole, so what is no holder was left by a machine that lost its power, and by nobody who lives. */
+function readHolder(text: string): Holder | null {
+  try {
+    const read: unknown = JSON.parse(text);
+    return typeof read === "object" && read !== null && "pid" in read ? (read as Holder) : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
 async function ownNamespace(): Promise<string> {
   try {
     return await readlink("/proc/self/ns/pid");
@@ -102,9 +113,8 @@ export function createLocks(directory: string, clock: Clock, ids: Ids, alone = f
       .sort((a, b) => b - a);
 
   const isFree = async (path: string): Promise<boolean> => {
-    const text = await readFile(path, "utf8");
-    if (text === "") return true;
-    const holder = JSON.parse(text) as Holder;
+    const holder = readHolder(await readFile(path, "utf8"));
+    if (holder === null) return true;
     if (holder.namespace !== (await ownNamespace()))
       return alone || clock.now() - (await stat(path)).mtimeMs > FOREIGN_HOLDER_MS;
     if (await isAlive({ pid: holder.pid, started: holder.started })) return false;

@@ -14,6 +14,7 @@ import { type MirrorState, packsStand, readState, writeState } from "./mirror-st
 import { allowUrl, isBranchName } from "./names.ts";
 import { makeDataPlace, type Places } from "./places.ts";
 import { readyBytes } from "./ready.ts";
+import { entriesBelow } from "./tree-walk.ts";
 import type { GitFailure, GitToken, RepositorySource } from "./workspace.ts";
 
 /** So many packs make every look-up slow; then they are put into one. */
@@ -73,7 +74,10 @@ export function createMirrors(options: MirrorOptions): Mirrors {
       const path = places.mirror(source.id);
       try {
         await makeDataPlace(places.mirrors, 0o700);
-        await evict(options, path);
+        // Another repository's mirror that cannot be removed is no reason not to fetch this one.
+        await evict(options, path).catch((error: unknown) =>
+          log.warn({ why: redactor.redact(messageOf(error)) }, "old mirrors could not be removed"),
+        );
         return await locks.hold(lockName(source.id), signal, (held) =>
           fetchLocked(options, {
             ...request,
@@ -148,11 +152,11 @@ async function createMirror(git: HostGit, path: string, ready: string): Promise<
 /** Worth a fetch? What a killed one left is removed first; the caller holds the lock, so nobody else is writing. */
 async function isUsable(path: string, state: MirrorState | null): Promise<boolean> {
   if (!(await exists(join(path, "HEAD"))) || (await exists(distrustFile(path)))) return false;
-  for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
+  for await (const entry of entriesBelow(path)) {
     // A tag may be called `tmp_…` and is a file too; none ends in `.lock`.
-    const unfinished = entry.name.startsWith("tmp_") && entry.parentPath.startsWith(join(path, "objects"));
-    if (entry.isFile() && (unfinished || entry.name.endsWith(".lock")))
-      await rm(join(entry.parentPath, entry.name), { force: true });
+    const name = entry.name.toString("latin1");
+    const unfinished = name.startsWith("tmp_") && entry.path.includes(`${join(path, "objects")}/`);
+    if (entry.isFile && (unfinished || name.endsWith(".lock"))) await rm(entry.path, { force: true });
   }
   return state === null || packsStand(path, state);
 }
@@ -211,9 +215,7 @@ async function mirrorBytes(path: string): Promise<number> {
   if (state !== null) return state.bytes;
   let bytes = 0;
   try {
-    for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
-      if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size;
-    }
+    for await (const entry of entriesBelow(path)) if (entry.isFile) bytes += (await stat(entry.path)).size;
   } catch (error) {
     // Another process works on this mirror: what was counted so far will do, and its lock keeps it from being evicted.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;

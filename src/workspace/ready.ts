@@ -1,13 +1,14 @@
 /** Keeps a checkout per repository beside its mirror, and a spare copy of it that the next run gets by a rename; no command ever sees them. */
 
 import { constants } from "node:fs";
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, lstat, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "#src/base/log.ts";
 import { err, ok, type Result } from "#src/base/result.ts";
 import type { HostGit, ToolCall } from "./git.ts";
 import { makeOwnedPlace, type Places } from "./places.ts";
 import { fetchCommit, makeRepository } from "./pristine.ts";
+import { entriesBelow } from "./tree-walk.ts";
 import { bringForward, type WorkTree, writeWorkTree } from "./work-tree.ts";
 import type { GitFailure } from "./workspace.ts";
 
@@ -94,11 +95,14 @@ async function readMade(place: string): Promise<Made | null> {
 const bootId = () => textOf("/proc/sys/kernel/random/boot_id");
 
 async function sizeOf(place: string): Promise<{ readonly bytes: number; readonly files: number }> {
-  const entries = await readdir(place, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
   let bytes = 0;
-  for (const entry of files) bytes += (await stat(join(entry.parentPath, entry.name))).size;
-  return { bytes, files: files.length };
+  let files = 0;
+  for await (const entry of entriesBelow(place)) {
+    if (!entry.isFile) continue;
+    files += 1;
+    bytes += (await lstat(entry.path)).size;
+  }
+  return { bytes, files };
 }
 
 /** One process reads while another writes: in half the time of `cp` where contents have to be copied. */

@@ -47,16 +47,50 @@ export interface Selection {
 /** True for a listed path, and for everything below a listed `directory/`. */
 export function coveredBy(paths: readonly string[]): (path: string) => boolean {
   const known = new Set(paths);
-  return (path) => known.has(path) || directoryAbove(known, path) !== null;
+  const above = directoriesAbove(paths);
+  return (path) => known.has(path) || above(path) !== null;
 }
 
-/** The outermost of the listed `directory/` names that `path` lies below (or is). */
-function directoryAbove(known: ReadonlySet<string>, path: string): string | null {
-  for (let slash = path.indexOf("/"); slash !== -1; slash = path.indexOf("/", slash + 1)) {
-    const directory = path.slice(0, slash + 1);
-    if (known.has(directory)) return directory;
+/** One directory name after the other; `ends`: a listed one ends here. */
+interface Folder {
+  readonly below: Map<string, Folder>;
+  ends: boolean;
+}
+
+/**
+ * Finds the outermost of the listed `directory/` names that a path lies below (or is). Name by name, and no further than the
+ * list goes: with a look-up for each beginning of a path, a few thousand paths of two thousand levels take minutes.
+ */
+function directoriesAbove(paths: Iterable<string>): (path: string) => string | null {
+  const root: Folder = { below: new Map(), ends: false };
+  for (const path of paths) {
+    if (!path.endsWith("/")) continue;
+    let here = root;
+    for (const [name] of levels(path)) {
+      const next = here.below.get(name) ?? { below: new Map(), ends: false };
+      here.below.set(name, next);
+      here = next;
+    }
+    here.ends = true;
   }
-  return null;
+  return (path) => {
+    let here: Folder | undefined = root;
+    for (const [name, end] of levels(path)) {
+      here = here.below.get(name);
+      if (here === undefined) return null;
+      if (here.ends) return path.slice(0, end);
+    }
+    return null;
+  };
+}
+
+/** The directory names of a path from the outside in, each with the place behind its slash. */
+function* levels(path: string): Generator<readonly [name: string, end: number]> {
+  let start = 0;
+  for (let slash = path.indexOf("/"); slash !== -1; slash = path.indexOf("/", start)) {
+    yield [path.slice(start, slash), slash + 1];
+    start = slash + 1;
+  }
 }
 
 /** Edited paths as tools spell them (`./a`, `/workspace/a`), from the repository root; what cannot stand in a tree is dropped. */
@@ -143,10 +177,10 @@ export function untrackedLeftOut(
 ): readonly LeftOut[] {
   const isNoise = coveredBy(noise);
   const directoryOf = new Map<string, string>();
-  const directories = new Set(scan.collapsed.map(({ path }) => path).filter((path) => path.endsWith("/")));
+  const above = directoriesAbove(scan.collapsed.map(({ path }) => path));
   const touched = new Set<string>();
   for (const { path } of scan.untracked) {
-    const directory = directoryAbove(directories, path);
+    const directory = above(path);
     if (directory === null) continue;
     directoryOf.set(path, directory);
     if (settled.has(path)) touched.add(directory);

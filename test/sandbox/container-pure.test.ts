@@ -108,8 +108,9 @@ test("the forwarder joins the container's network and nothing else of it", () =>
     socket: "/a/very/long/path/proxy.sock",
     socat: "/b/socat",
     nsenter: "/b/n",
+    prefix: ["/b/setpriv", "--"],
   });
-  assert.deepEqual(argv.slice(0, 4), ["/b/n", "--net=/proc/7/ns/net", "--", "/b/socat"]);
+  assert.deepEqual(argv.slice(0, 6), ["/b/setpriv", "--", "/b/n", "--net=/proc/7/ns/net", "--", "/b/socat"]);
   assert.match(argv.join(" "), /bind=127\.0\.0\.1.* UNIX-CONNECT:proxy\.sock$/);
 });
 

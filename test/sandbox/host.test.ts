@@ -44,6 +44,20 @@ function host(entries: Readonly<Record<string, string>>, closed: readonly string
   };
 }
 
+/** The app's data in tests that do not care where it is. */
+const DATA = "/var/lib/agent-fix";
+
+test("a directory of programs that holds the app's data, or lies in it, is not shown", async () => {
+  const files = host({
+    ...{ "/srv/app/bin/tool": "", "/srv/app/lib/": "", "/srv/app/data/": "" },
+    ...{ "/opt/go/bin/go": "", "/opt/go/pkg/": "", "/srv/app/data/x/bin/": "" },
+  });
+  const path = ["/srv/app/bin", "/opt/go/bin", "/srv/app/data/x/bin"];
+  const found = await resolveToolchains(path, files, "/srv/app/data");
+  assert.deepEqual(found.directories, ["/opt/go"]);
+  assert.equal(found.notes.filter((note) => note.includes("DATA_DIR")).length, 2);
+});
+
 test("version managers' shims give way to the chosen version, and only that is shown", async () => {
   const files = host({
     "/home/op/.pyenv/shims/": "",
@@ -53,7 +67,11 @@ test("version managers' shims give way to the chosen version, and only that is s
     "/home/op/.pyenv/versions/3.9.1/bin/": "",
     "/usr/bin/": "",
   });
-  const found = await resolveToolchains(["/home/op/.pyenv/shims", "/home/op/.pyenv/bin", "/usr/bin"], files);
+  const found = await resolveToolchains(
+    ["/home/op/.pyenv/shims", "/home/op/.pyenv/bin", "/usr/bin"],
+    files,
+    DATA,
+  );
   assert.deepEqual(found.directories, ["/home/op/.pyenv/versions/3.11.7"]);
   assert.deepEqual(found.path, ["/home/op/.pyenv/versions/3.11.7/bin", "/usr/bin", "/usr/local/bin", "/bin"]);
 });
@@ -79,7 +97,7 @@ test("rustup, nvm, fnm, volta and /opt are recognised", async () => {
     "/home/op/.volta/bin",
     "/opt/go/bin",
   ];
-  const found = await resolveToolchains(path, files);
+  const found = await resolveToolchains(path, files, DATA);
   assert.deepEqual(found.notes, []);
   assert.deepEqual(found.directories, [
     ...["/home/op/.cargo/bin", "/home/op/.rustup", "/home/op/.nvm/versions/node/v24.1.0"],
@@ -113,7 +131,7 @@ test("a home, private scripts, hidden data and the app's own programs are never 
     "/opt/closed/bin",
     "/missing",
   ];
-  const found = await resolveToolchains(path, files);
+  const found = await resolveToolchains(path, files, DATA);
   assert.deepEqual(found.directories, []);
   assert.deepEqual(found.path, ["/usr/local/bin", "/usr/bin", "/bin"]);
   assert.equal(found.notes.length, 4);
@@ -258,7 +276,7 @@ test("a toolchain below /tmp is left out with a note, also behind a link", async
   await mkdir(real, { recursive: true });
   await mkdir(join(dir.path, "sdk/lib"));
   await symlink(dirname(real), join(dir.path, "current"));
-  const found = await resolveToolchains([join(dir.path, "current/bin")], hostFiles(false));
+  const found = await resolveToolchains([join(dir.path, "current/bin")], hostFiles(false), DATA);
   assert.deepEqual(found.directories, []);
   assert.match(found.notes.join(), /has its own files at that path/);
 });

@@ -131,6 +131,33 @@ test("processor time is counted from the command's start, and running out of it 
   assert.equal(await stop(), false);
 });
 
+test("a look that fails is told of, and the next one is made all the same", async () => {
+  const clock = createManualClock();
+  const problems: unknown[] = [];
+  const breaches: string[] = [];
+  let cpu: () => number = () => 0;
+  const stop = await watchPressure({
+    clock,
+    counters: { memoryKills: async () => 0, cpuSeconds: async () => cpu() },
+    cpuSeconds: 1,
+    onBreach: (reason) => breaches.push(reason),
+    onProblem: (error) => void problems.push(error),
+  });
+  cpu = () => {
+    throw new Error("too many open files");
+  };
+  const tick = async () => {
+    await clock.advance(PRESSURE_INTERVAL_MS);
+    for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  await tick();
+  assert.equal(problems.length, 1);
+  cpu = () => 9;
+  await tick();
+  assert.deepEqual(breaches, ["timeout"]);
+  await stop();
+});
+
 test("nothing is watched after the end", async () => {
   const counted = { kills: 0, cpu: 0 };
   const { tick, breaches, stop } = await watched(counted, 1);

@@ -106,6 +106,41 @@ test("the server name is read from a hello in any pieces, and from nothing else"
   }
 });
 
+test("a hello in hundreds of records is no client's, and is given up early", async () => {
+  const hello = (await helloFor("registry.example.org")).subarray(5);
+  const records = (size: number) =>
+    Buffer.concat(
+      Array.from({ length: Math.ceil(hello.length / size) }, (_, index) => {
+        const part = hello.subarray(index * size, (index + 1) * size);
+        return Buffer.concat([Buffer.from([22, 3, 1]), lengthOf(part), part]);
+      }),
+    );
+  assert.equal(readClientHello(records(Math.ceil(hello.length / 20))).kind, "hello");
+  assert.equal(readClientHello(records(1)).kind, "not_tls");
+  assert.equal(readClientHello(records(1).subarray(0, 6 * 33)).kind, "not_tls");
+});
+
+test("an answer that Node takes in but would not send out is refused, and does not end the app", async () => {
+  const upstream = createTcpServer((socket) => {
+    socket.on("error", () => socket.destroy());
+    socket.once("data", () => socket.end("HTTP/1.1 000 Odd\r\nContent-Length: 0\r\n\r\n"));
+  });
+  const port = await listen(upstream);
+  await using dir = await tempDir();
+  const socketPath = join(dir.path, "proxy.sock");
+  const proxy = await startProxy({ socketPath, hosts: [`127.0.0.1:${port}`], onHost: () => undefined });
+  const status = await new Promise<number | undefined>((resolve, reject) => {
+    const request = httpRequest({ socketPath, path: `http://127.0.0.1:${port}/` }, (response) => {
+      response.resume().once("end", () => resolve(response.statusCode));
+    });
+    request.on("error", reject);
+    request.end();
+  });
+  assert.equal(status, 502);
+  await proxy.close();
+  upstream.close();
+});
+
 function lengthOf(bytes: Buffer): Buffer {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(bytes.length);

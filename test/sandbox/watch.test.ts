@@ -1,33 +1,35 @@
 /** The watcher of a session's disk: bytes and numbers of files, measured anew only when the free rest of the file system falls. */
 
 import assert from "node:assert/strict";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createWatch, WATCH_INTERVAL_MS } from "#src/sandbox/command/watch.ts";
+import { createWatch, type Space, WATCH_INTERVAL_MS, type WatchOptions } from "#src/sandbox/command/watch.ts";
 import { createManualClock } from "#test/support/manual-clock.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 
 const KIB = 1024;
 
 /** A watch over an empty directory, with a limit of 400 KiB and so of 100 files. */
-async function watched(path: string) {
+async function watched(path: string, change: Partial<WatchOptions> = {}) {
   const clock = createManualClock();
   const breaches: string[] = [];
   let tell: () => void = () => undefined;
   const problems: unknown[] = [];
   let used = 0;
   const watch = createWatch({
-    ...{ clock, directories: [path], diskBytes: 400 * KIB, du: "/usr/bin/du" },
+    ...{ clock, directories: [path], diskBytes: 400 * KIB, du: ["/usr/bin/du"] },
+    processes: async () => [],
     memory: {
       limitBytes: 1_000,
-      usedBytes: async () => {
+      usedBytes: async (nameless) => {
         tell();
-        return used;
+        return used + nameless;
       },
     },
     onBreach: (reason) => void breaches.push(reason),
     onProblem: (error) => void problems.push(error),
+    ...change,
   });
   watch.started();
   return {
@@ -107,4 +109,62 @@ test("commands that end before they are looked at cannot fill the disk one after
   }
   // At the fifth, or later when others free as much on the same file system at the same time.
   assert.ok(refused !== null, "forty commands left twenty times the limit");
+});
+
+test("files that were deleted while they are open count, on disk and in memory", async () => {
+  await using dir = await tempDir();
+  await using shm = await tempDir("nameless-", "/dev/shm");
+  const { look, watch } = await watched(dir.path, { processes: async () => [process.pid, 4_000_000] });
+  assert.deepEqual(await look(), []);
+  const nameless = async (directory: string, kib: number) => {
+    const path = join(directory, "deleted");
+    const file = await open(path, "w");
+    await file.writeFile(Buffer.alloc(kib * KIB, 1));
+    await rm(path);
+    return file;
+  };
+  const onDisk = await nameless(dir.path, 500);
+  assert.deepEqual(await look(), ["disk"]);
+  await onDisk.close();
+  assert.deepEqual(await look(), []);
+  const inMemory = await nameless(shm.path, 8);
+  assert.deepEqual(await look(), ["memory"]);
+  await inMemory.close();
+  assert.deepEqual(await look(), []);
+  watch.ended();
+});
+
+test("closed directories by the thousand do not end the count", async () => {
+  await using dir = await tempDir();
+  const script = join(dir.path, "du");
+  const real = "/usr/bin/du";
+  // Complains as du does to a user who may not look in, two megabytes of it, and ends as du does then.
+  await writeFile(
+    script,
+    `#!/bin/bash\nyes "du: cannot read directory 'x': Permission denied" | head -c 2M >&2\n${real} "$@"\nexit 1\n`,
+  );
+  await chmod(script, 0o755);
+  await mkdir(join(dir.path, "used"));
+  await writeFile(join(dir.path, "used", "big"), Buffer.alloc(500 * KIB, 1));
+  const { look, watch } = await watched(join(dir.path, "used"), { du: [script] });
+  assert.deepEqual(await look(), ["disk"]);
+  watch.ended();
+});
+
+test("whatever hides what commands write, the last of the disk is not theirs", async () => {
+  await using dir = await tempDir();
+  let free = 10_000;
+  const spaceIn = async (): Promise<Space> => ({
+    ...{ bsize: KIB, blocks: 100_000, files: 1_000, ffree: 1_000, bavail: free },
+  });
+  const { look, watch } = await watched(dir.path, { spaceIn });
+  assert.deepEqual(await look(), []);
+  free = 200;
+  assert.deepEqual(await look(), [], "more than a quarter of the limit is left");
+  free = 90;
+  assert.deepEqual(await look(), ["disk"]);
+  watch.ended();
+  const late = await watched(dir.path, { spaceIn });
+  assert.deepEqual(await late.look(), [], "a disk that was full before is not this session's doing");
+  late.watch.ended();
 });

@@ -128,3 +128,14 @@ test("links and odd things that a set-up left in its cache are counted by what t
   assert.equal(existsSync(at.path(1)), false);
   assert.equal(readFileSync(outside, "utf8"), "kept");
 });
+
+test("names that are no text are counted like any other, files and directories alike", async () => {
+  await using at = await world();
+  const odd = Buffer.from([0x61, 0xff]);
+  await at.caches.with("run1", 1, async (directory) => {
+    const below = Buffer.concat([Buffer.from(`${directory}/`), odd]);
+    mkdirSync(below);
+    writeFileSync(Buffer.concat([below, Buffer.from("/"), odd]), "12345");
+  });
+  assert.equal(readFileSync(`${at.path(1)}.size`, "utf8"), "5");
+});

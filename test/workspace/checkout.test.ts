@@ -214,3 +214,23 @@ test("a commit that was never fetched, and a cancelled checkout, are failures in
   assert.equal(failure(await checkout(REPOSITORY_ID, "--upload-pack=x")).code, "not_found");
   assert.equal(failure(await checkout(REPOSITORY_ID, sha, AbortSignal.abort())).code, "cancelled");
 });
+
+test("names of files, directories and tags that are no text stand in nobody's way", async () => {
+  await using world = await createWorld();
+  commit(world.bare, { "a.txt": "1\n" });
+  // Octal in quotes is how fast-import takes bytes.
+  const stream = `commit refs/heads/main\ncommitter T <t@localhost> 1700000000 +0000\ndata 1\nx\nfrom refs/heads/main^0
+M 100644 inline "d\\377/f\\376"\ndata 2\n1\n\n`;
+  git(world.bare, ["fast-import", "--quiet", "--force"], stream);
+  const tag = Buffer.from("update refs/tags/v\xe9/1 refs/heads/main\n", "latin1");
+  git(world.bare, ["update-ref", "--stdin"], tag);
+  const first = await world.checkout("first");
+  const second = await world.checkout("second");
+  const names = (directory: string) => readdirSync(directory, "latin1").filter((name) => name !== ".git");
+  assert.deepEqual(names(first.directory).sort(), ["a.txt", "d\xff"]);
+  assert.deepEqual(names(second.directory).sort(), ["a.txt", "d\xff"]);
+  const copied = value(await world.workspaces.copy(RUN, second.directory, "third"));
+  assert.deepEqual(names(copied).sort(), ["a.txt", "d\xff"]);
+  await world.workspaces.remove(RUN, false);
+  assert.deepEqual(await world.workspaces.leftovers(), []);
+});

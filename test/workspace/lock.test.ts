@@ -119,3 +119,13 @@ test("F17: what a killed container held is taken over at once by a process that 
   const alone = createLocks(dir.path, systemClock, systemIds, true);
   assert.equal(await alone.tryHold("a", async () => "taken"), "taken");
 });
+
+test("F17: a lock file that a power cut left as rubbish is nobody's", async () => {
+  await using dir = await tempDir();
+  const locks = createLocks(dir.path, systemClock, systemIds);
+  for (const rubbish of ["\0\0\0\0", '{"pid": 1', "null", "[]"]) {
+    const name = `a${rubbish.length}`;
+    writeFileSync(join(dir.path, `${name}.7`), rubbish);
+    assert.equal(await locks.tryHold(name, async () => "taken"), "taken", JSON.stringify(rubbish));
+  }
+});

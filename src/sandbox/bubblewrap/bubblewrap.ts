@@ -9,6 +9,7 @@ import type { Log } from "#src/base/log.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import type { Plan } from "#src/sandbox/bubblewrap/argv.ts";
 import { type Host, inspectHost } from "#src/sandbox/bubblewrap/host.ts";
+import { duArgv } from "#src/sandbox/bubblewrap/launch.ts";
 import { openLauncher } from "#src/sandbox/bubblewrap/launcher.ts";
 import { seccompProgram } from "#src/sandbox/bubblewrap/seccomp.ts";
 import { createSession } from "#src/sandbox/bubblewrap/session.ts";
@@ -18,9 +19,9 @@ import { createPipes } from "#src/sandbox/command/pipes.ts";
 import { exists, killProcess, waitForDeath, withArgument } from "#src/sandbox/command/processes.ts";
 import {
   createSessionFiles,
-  listSessionFiles,
   removeSessionFiles,
   type SessionFiles,
+  sweepSessionFiles,
 } from "#src/sandbox/command/session-files.ts";
 import { listsLoopback } from "#src/sandbox/network/addresses.ts";
 import { startProxy } from "#src/sandbox/network/proxy.ts";
@@ -65,7 +66,10 @@ export function createBubblewrap(options: BubblewrapOptions): Sandbox {
   const live = new Set<string>();
   let inspected: Promise<Result<Host, SandboxFailure>> | null = null;
   const host = () => {
-    inspected ??= inspectHost({ hostPath: options.hostPath, isRoot, ripgrep: options.ripgrep ?? null });
+    inspected ??= inspectHost({
+      ...{ hostPath: options.hostPath, dataDir: options.dataDir, isRoot },
+      ripgrep: options.ripgrep ?? null,
+    });
     return inspected;
   };
   const open = async (spec: SessionSpec): Promise<Result<Session, SandboxFailure>> => {
@@ -97,7 +101,9 @@ async function openSession(context: Context, spec: SessionSpec): Promise<Result<
     if (!session.ok) await cleanup.disposeAsync();
     return session;
   } catch (error) {
-    await cleanup.disposeAsync();
+    await cleanup.disposeAsync().catch((left: unknown) => {
+      context.log.error({ error: messageOf(left) }, "a session that did not open left something behind");
+    });
     return err({ code: "setup_failed", message: `the sandbox could not be prepared: ${messageOf(error)}` });
   }
 }
@@ -155,6 +161,7 @@ async function build(
       writable: binds
         .filter((bind) => bind.mode === "rw" && bind.source !== files.proxySocket)
         .map((bind) => bind.source),
+      du: duArgv(host.programs, context.isRoot),
       launcher: launcher.value,
       marker: `${mark}.${name}`,
       dispose: () => cleanup.disposeAsync(),
@@ -259,12 +266,7 @@ async function sweep(context: Context, family: string): Promise<void> {
     if (stuck.length > 0)
       log.warn({ groups: stuck }, "control groups of an earlier process could not be removed");
   }
-  let directories = 0;
-  for (const directory of await listSessionFiles(context.dataDir)) {
-    if (context.live.has(directory)) continue;
-    await removeSessionFiles(directory, host.programs);
-    directories += 1;
-  }
+  const directories = await sweepSessionFiles(context.dataDir, context.live, host.programs, log);
   if (strays.length + directories > 0) {
     log.info(
       { processes: strays.length, directories },

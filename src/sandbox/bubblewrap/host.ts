@@ -91,6 +91,8 @@ function bwrapVersion(bwrap: string): Promise<string> {
 
 export interface HostOptions {
   readonly hostPath: string;
+  /** The app's data, which no directory of programs may hold or lie in. */
+  readonly dataDir: string;
   readonly isRoot: boolean;
   /** ripgrep's program brought along; null: none. */
   readonly ripgrep: string | null;
@@ -100,7 +102,11 @@ export async function inspectHost(options: HostOptions): Promise<Result<Host, Sa
   const programs = await locatePrograms(options.hostPath, options.isRoot);
   if (!programs.ok) return programs;
   const files = hostFiles(options.isRoot);
-  const toolchains = await resolveToolchains(options.hostPath.split(":"), files);
+  const toolchains = await resolveToolchains(
+    options.hostPath.split(":"),
+    files,
+    await realOr(options.dataDir),
+  );
   const broughtAlong = await bringAlong(toolchains, options.ripgrep);
   const path = [...toolchains.path, ...new Set(broughtAlong.map((mount) => pathEntry(mount)))];
   return ok({
@@ -113,6 +119,10 @@ export async function inspectHost(options: HostOptions): Promise<Result<Host, Sa
     cgroups: await findCgroups(),
     openFilesCeiling: await openFilesCeiling(),
   });
+}
+
+async function realOr(path: string): Promise<string> {
+  return (await orNull(() => realpath(path))) ?? path;
 }
 
 function pathEntry(mount: Mount): string {

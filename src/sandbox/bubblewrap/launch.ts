@@ -46,6 +46,16 @@ export function launcherArgv(
   ];
 }
 
+/**
+ * Command line of du, up to its options. An ordinary user's commands have its own id, and so could close a directory to du: in
+ * a user namespace of its own it reads those too.
+ */
+export function duArgv({ bwrap, du }: Pick<Programs, "bwrap" | "du">, isRoot: boolean): readonly string[] {
+  if (isRoot) return [du];
+  const asRoot = ["--unshare-user", "--uid", "0", "--gid", "0", "--cap-add", "CAP_DAC_READ_SEARCH"];
+  return [bwrap, "--dev-bind", "/", "/", ...asRoot, "--die-with-parent", "--", du];
+}
+
 /** Paths, as the launcher sees them, of one command's streams. */
 export interface StreamPaths {
   readonly stdin: string;

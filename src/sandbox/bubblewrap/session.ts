@@ -14,9 +14,11 @@ import { watchPressure } from "#src/sandbox/command/pressure.ts";
 import {
   carries,
   cpuSecondsOf,
+  families,
   family,
   isAlive,
   killProcess,
+  memoryOf,
   waitForDeath,
   withArgument,
 } from "#src/sandbox/command/processes.ts";
@@ -26,7 +28,7 @@ import {
   type Running,
   startCommand,
 } from "#src/sandbox/command/run-command.ts";
-import { createWatch, memoryBelow } from "#src/sandbox/command/watch.ts";
+import { createWatch } from "#src/sandbox/command/watch.ts";
 import { INSIDE } from "#src/sandbox/policy.ts";
 import type { ExecEnd, ExecRequest, ExecResult, Limits, Session } from "#src/sandbox/sandbox.ts";
 
@@ -42,6 +44,8 @@ export interface SessionParts {
   readonly io: string;
   /** Host directories that commands can write. */
   readonly writable: readonly string[];
+  /** Command line of du, up to its options. */
+  readonly du: readonly string[];
   readonly launcher: Launcher;
   /** Start of the marker that this session's processes carry. */
   readonly marker: string;
@@ -57,6 +61,7 @@ export function createSession(parts: SessionParts): Session {
   const killAll = (reason: KillReason) => {
     for (const command of running) command.kill(reason);
   };
+  const processes = () => families([...running].flatMap((command) => childPid(command.status()) ?? []));
   const watch = createWatch({
     clock: parts.clock,
     directories: parts.writable,
@@ -65,9 +70,10 @@ export function createSession(parts: SessionParts): Session {
       ? null
       : {
           limitBytes: parts.limits.memoryBytes,
-          usedBytes: () => memoryBelow([...running].flatMap((command) => childPid(command.status()) ?? [])),
+          usedBytes: async (nameless) => memoryOf(await processes(), nameless),
         },
-    du: parts.programs.du,
+    processes,
+    du: parts.du,
     onBreach: killAll,
     onProblem: (error) =>
       parts.log.warn({ error: messageOf(error) }, "the sandbox's use could not be measured"),

@@ -41,11 +41,12 @@ const SYSTEM_ROOTS = ["/usr", "/bin", "/sbin"];
 
 /**
  * Goes through the directories of a PATH in order. A directory is left out with a note when nothing is known about what
- * lies around it: a whole home, or a folder of private scripts, is never shown.
+ * lies around it: a whole home, or a folder of private scripts, is never shown. Nor is what holds `dataDir` or lies in it.
  */
 export async function resolveToolchains(
   pathDirectories: readonly string[],
   files: HostFiles,
+  dataDir: string,
 ): Promise<Toolchains> {
   const path: string[] = [];
   const directories = new Set<string>();
@@ -67,6 +68,12 @@ export async function resolveToolchains(
     if (found.directories.some((shown) => COVERED.some((place) => isWithin(shown, place)))) {
       notes.push(
         `${directory}: not shown, since the sandbox has its own files at that path; install it elsewhere`,
+      );
+      continue;
+    }
+    if (found.directories.some((shown) => isWithin(dataDir, shown) || isWithin(shown, dataDir))) {
+      notes.push(
+        `${directory}: not shown, since the data of agent-fix (DATA_DIR) is there; move one of them`,
       );
       continue;
     }

@@ -42,8 +42,13 @@ export async function watchPressure(options: PressureOptions): Promise<() => Pro
     over = true;
     options.onBreach(reason);
   };
+  /** What could not be read once may be readable the next time: nobody else would end the command. */
+  const again = (error: unknown) => {
+    options.onProblem(error);
+    if (!over) schedule();
+  };
   const schedule = () => {
-    cancel = clock.timer(PRESSURE_INTERVAL_MS, () => void look().catch(options.onProblem));
+    cancel = clock.timer(PRESSURE_INTERVAL_MS, () => void look().catch(again));
   };
   schedule();
   return async () => {

@@ -11,6 +11,24 @@ export async function isAlive(pid: number): Promise<boolean> {
   return state !== "Z" && state !== "X";
 }
 
+/** When the process started, in the kernel's ticks since boot: with it a number that was given anew is told apart. Null: it cannot be read. */
+export async function startTime(pid: number): Promise<string | null> {
+  const text = await readProc(pid, "stat");
+  return text?.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+}
+
+/** True when there is a process of this number, also one that is somebody else's. */
+export function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "ESRCH")) return false;
+    if (isErrno(error, "EPERM")) return true;
+    throw error;
+  }
+}
+
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 20;
 
@@ -36,15 +54,24 @@ export async function family(root: number): Promise<readonly number[]> {
   return found;
 }
 
-/** Bytes of memory that belong to the processes themselves (anonymous and shared memory, not file cache). */
-export async function memoryOf(pids: readonly number[]): Promise<number> {
+/** The same for several. */
+export async function families(roots: readonly number[]): Promise<readonly number[]> {
+  return [...new Set((await Promise.all(roots.map(family))).flat())];
+}
+
+/**
+ * Bytes of memory that belong to the processes themselves (anonymous and shared memory, not file cache). `nameless`: bytes of
+ * files in memory that they hold open, mapped or not.
+ */
+export async function memoryOf(pids: readonly number[], nameless: number): Promise<number> {
   const each = await Promise.all(
     pids.map(async (pid) => {
       const status = (await readProc(pid, "status")) ?? "";
-      return kilobytes(status, "RssAnon") + kilobytes(status, "RssShmem");
+      return { own: kilobytes(status, "RssAnon"), shared: kilobytes(status, "RssShmem") };
     }),
   );
-  return each.reduce((sum, kb) => sum + kb, 0) * 1024;
+  const sum = (part: "own" | "shared") => each.reduce((all, one) => all + one[part], 0) * 1024;
+  return sum("own") + Math.max(sum("shared"), nameless);
 }
 
 /** Ticks of the kernel's process times a second, the same on every Linux. */

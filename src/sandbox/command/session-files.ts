@@ -3,6 +3,8 @@
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, readdir, realpath, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Log } from "#src/base/log.ts";
+import { messageOf } from "#src/base/result.ts";
 import type { Programs } from "#src/sandbox/bubblewrap/launch.ts";
 import { isErrno } from "#src/sandbox/command/processes.ts";
 import { ETC_STUBS } from "#src/sandbox/policy.ts";
@@ -67,7 +69,8 @@ async function makeRoot(parent: string, name: string): Promise<string> {
 
 /**
  * Removes a tree that hostile code filled, and the run's `sandbox` directory when it was the last in it. Uses rm: it walks
- * without following links and manages trees that are deeper than any path may be long. No process may use the tree.
+ * without following links and manages trees that are deeper than any path may be long. No process may use the tree. Rejects
+ * when something stays.
  */
 export async function removeSessionFiles(
   root: string,
@@ -79,7 +82,8 @@ export async function removeSessionFiles(
   else if (!(await run(programs.rm, ["-rf", "--one-file-system", "--", root]))) {
     // Package managers leave read-only directories behind, which their owner has to open first.
     await run(programs.chmod, ["-R", "u+rwX", "--", root]);
-    await run(programs.rm, ["-rf", "--one-file-system", "--", root]);
+    if (!(await run(programs.rm, ["-rf", "--one-file-system", "--", root])))
+      throw new Error(`${root} could not be removed`);
   }
   try {
     await rmdir(dirname(root));
@@ -96,6 +100,26 @@ async function isEmpty(directory: string): Promise<boolean> {
     if (isErrno(error, "EACCES")) return false;
     throw error;
   }
+}
+
+/** Removes the session directories that are not in use; returns how many. One that cannot be removed is told in the log. */
+export async function sweepSessionFiles(
+  dataDir: string,
+  live: ReadonlySet<string>,
+  programs: Pick<Programs, "rm" | "chmod">,
+  log: Log,
+): Promise<number> {
+  let removed = 0;
+  for (const directory of await listSessionFiles(dataDir)) {
+    if (live.has(directory)) continue;
+    try {
+      await removeSessionFiles(directory, programs);
+      removed += 1;
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, "what a session left could not be removed");
+    }
+  }
+  return removed;
 }
 
 /** Session directories of every run below the data directory. */

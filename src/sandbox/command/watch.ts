@@ -1,10 +1,10 @@
 /** Watches what the kernel does not bound: disk space and files of a session, and memory where no control group holds all of it. */
 
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { StatsFs } from "node:fs";
 import { statfs } from "node:fs/promises";
 import type { Clock } from "#src/base/clock.ts";
-import { family, memoryOf } from "#src/sandbox/command/processes.ts";
+import { type NamelessBytes, namelessBytes } from "#src/sandbox/command/nameless.ts";
 
 export interface WatchOptions {
   readonly clock: Clock;
@@ -13,12 +13,23 @@ export interface WatchOptions {
   /** Also bounds the number of files and directories: one for each `BYTES_PER_FILE`. */
   readonly diskBytes: number;
   /** Null: the kernel bounds the memory of the whole session. */
-  readonly memory: { readonly limitBytes: number; readonly usedBytes: () => Promise<number> } | null;
-  /** Absolute path of du. */
-  readonly du: string;
+  readonly memory: {
+    readonly limitBytes: number;
+    /** `nameless`: files in memory that the processes hold. */
+    readonly usedBytes: (nameless: number) => Promise<number>;
+  } | null;
+  /** Processes of the commands that run now. */
+  readonly processes: () => Promise<readonly number[]>;
+  /** Command line of du, up to its options. */
+  readonly du: readonly string[];
+  /** For tests; absent: the system is asked. */
+  readonly spaceIn?: (directory: string) => Promise<Space>;
   readonly onBreach: (reason: "disk" | "memory") => void;
   readonly onProblem: (error: unknown) => void;
 }
+
+/** What `statfs` says of a file system. */
+export type Space = Pick<StatsFs, "bavail" | "bsize" | "blocks" | "files" | "ffree">;
 
 export interface Watch {
   /** Asked before a command starts: why none may, or null. What lies there over the limit may be tidied up, at twice the limit nothing runs. */
@@ -33,6 +44,9 @@ export const WATCH_INTERVAL_MS = 1_000;
 const REMEASURE_SHARE = 16;
 /** Others who free space on the same file system hide what was written here: after so many times it is measured all the same. */
 const MOST_SKIPPED = 16;
+/** Of the file system, or of the limit where that is less: whatever hides what commands write, the rest of the disk is not theirs. */
+const RESERVE_SHARE = 50;
+const RESERVE_OF_LIMIT = 4;
 /** Empty files take no space that du sees, but a file system has only so many. */
 const BYTES_PER_FILE = 4_096;
 
@@ -41,8 +55,10 @@ export function createWatch(options: WatchOptions): Watch {
   let cancel: (() => void) | null = null;
   let looking = false;
   const { du, directories, diskBytes } = options;
+  const nameless = async (): Promise<NamelessBytes> => namelessBytes(await options.processes(), directories);
+  const bytesUsed = async () => (await usedBytes(du, directories)) + (await nameless()).onDisk;
   const gauges = [
-    createGauge(diskBytes, () => usedBytes(du, directories)),
+    createGauge(diskBytes, bytesUsed),
     createGauge(diskBytes / BYTES_PER_FILE, () => usedFiles(du, directories)),
   ] as const;
 
@@ -60,16 +76,20 @@ export function createWatch(options: WatchOptions): Watch {
   };
 
   const look = async () => {
-    const [bytes, files] = await freeIn(directories);
+    const { bytes, files, reserve } = await freeIn(options);
+    const low = gauges[0].fellSinceStart(bytes) && bytes < reserve;
+    if (low) options.onBreach("disk");
     const exceeded = [await gauges[0].exceeded(bytes), await gauges[1].exceeded(files)];
-    if (exceeded.includes(true)) options.onBreach("disk");
+    if (!low && exceeded.includes(true)) options.onBreach("disk");
     const { memory } = options;
-    if (memory !== null && (await memory.usedBytes()) > memory.limitBytes) options.onBreach("memory");
+    if (memory === null) return;
+    const used = await memory.usedBytes((await nameless()).elsewhere);
+    if (used > memory.limitBytes) options.onBreach("memory");
   };
 
   const fullAtRest = async () => {
     if (running > 0) return null; // The looks go on.
-    const [bytes, files] = await freeIn(directories);
+    const { bytes, files } = await freeIn(options);
     const full = [await gauges[0].fullAtRest(bytes), await gauges[1].fullAtRest(files)];
     return full.includes(true) ? FULL : null;
   };
@@ -97,6 +117,8 @@ const FULL =
   "the commands of this session have left twice as many bytes or files as the disk limit allows; nothing can run here any more";
 
 interface Gauge {
+  /** Much of the file system was taken since the session began, by whomever. */
+  fellSinceStart(free: number): boolean;
   /** While commands run: they wrote more than they may. */
   exceeded(free: number): Promise<boolean>;
   /** While none runs: what is there is more than anybody may leave behind. */
@@ -124,6 +146,10 @@ function createGauge(limit: number, measure: () => Promise<number>): Gauge {
     return found;
   };
   return {
+    fellSinceStart: (free) => {
+      freeAtStart ??= free;
+      return freeAtStart - free >= step;
+    },
     exceeded: async (free) => ((await used(free, freeAtMeasure)) ?? 0) > allowed,
     fullAtRest: async (free) => {
       // A session starts with what the app put there: no command has to wait until that is measured.
@@ -135,35 +161,50 @@ function createGauge(limit: number, measure: () => Promise<number>): Gauge {
   };
 }
 
-/** Free bytes, and how many more files there can be: a file system without a fixed number of them spends bytes on them. */
-async function freeIn(directories: readonly string[]): Promise<readonly [bytes: number, files: number]> {
-  const each = await Promise.all(directories.map((directory) => statfs(directory)));
-  const sum = (part: (entry: StatsFs) => number) => each.reduce((all, entry) => all + part(entry), 0);
+/**
+ * Free bytes, how many more files there can be (a file system without a fixed number of them spends bytes on them), and how
+ * few bytes must be left: all summed over the directories, also where they share a file system.
+ */
+async function freeIn({ directories, diskBytes, spaceIn = (directory) => statfs(directory) }: WatchOptions) {
+  const each = await Promise.all(directories.map(spaceIn));
+  const sum = (part: (entry: Space) => number) => each.reduce((all, entry) => all + part(entry), 0);
   const bytes = sum((entry) => entry.bavail * entry.bsize);
-  return [bytes, each.some((entry) => entry.files === 0) ? bytes / BYTES_PER_FILE : sum((e) => e.ffree)];
-}
-
-/** Memory of the processes that descend from these, in bytes. */
-export async function memoryBelow(roots: readonly number[]): Promise<number> {
-  return memoryOf((await Promise.all(roots.map(family))).flat());
+  const files = each.some((entry) => entry.files === 0) ? bytes / BYTES_PER_FILE : sum((e) => e.ffree);
+  const reserve = sum((entry) =>
+    Math.min((entry.blocks * entry.bsize) / RESERVE_SHARE, diskBytes / RESERVE_OF_LIMIT),
+  );
+  return { bytes, files, reserve };
 }
 
 /** Bytes on disk below the directories, hard links once, without leaving their file systems; what cannot be read is not counted. */
-export function usedBytes(du: string, directories: readonly string[]): Promise<number> {
+function usedBytes(du: readonly string[], directories: readonly string[]): Promise<number> {
   return total(du, ["-B1", "--", ...directories]);
 }
 
 /** Files and directories of all kinds, counted likewise. */
-function usedFiles(du: string, directories: readonly string[]): Promise<number> {
+function usedFiles(du: readonly string[], directories: readonly string[]): Promise<number> {
   return total(du, ["--inodes", "--", ...directories]);
 }
 
-function total(du: string, args: readonly string[]): Promise<number> {
+const SHOWN = 200;
+
+/** Only the sums are printed, and complaints go nowhere: closed directories by the thousand would else stop the walk. */
+function total(du: readonly string[], args: readonly string[]): Promise<number> {
+  const [program = "du", ...first] = du;
   return new Promise((resolve, reject) => {
-    execFile(du, ["-s", "-x", "-c", ...args], { env: { LC_ALL: "C" } }, (error, stdout) => {
-      const found = /^(\d+)\ttotal$/m.exec(stdout)?.[1];
+    const child = spawn(program, [...first, "-s", "-x", "-c", ...args], {
+      env: { LC_ALL: "C" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      said += chunk.toString("utf8");
+    });
+    child.once("error", reject);
+    child.once("close", (code) => {
+      const found = /^(\d+)\ttotal$/m.exec(said)?.[1];
       if (found !== undefined) resolve(Number(found));
-      else reject(error ?? new Error(`du printed no total: ${stdout.slice(0, 200)}`));
+      else reject(new Error(`du ended with ${code} and no total: ${said.slice(0, SHOWN)}`));
     });
   });
 }

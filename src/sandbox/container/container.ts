@@ -15,7 +15,7 @@ import {
   withArgument,
   withEnvironment,
 } from "#src/sandbox/command/processes.ts";
-import { listSessionFiles, removeSessionFiles } from "#src/sandbox/command/session-files.ts";
+import { sweepSessionFiles } from "#src/sandbox/command/session-files.ts";
 import { removeArgv } from "#src/sandbox/container/argv.ts";
 import {
   type ContainerContext,
@@ -27,6 +27,7 @@ import { callEngine, findEngine, processesCeiling } from "#src/sandbox/container
 import { FORWARDER_VARIABLE } from "#src/sandbox/container/forwarder.ts";
 import { isGone } from "#src/sandbox/container/lane.ts";
 import { openContainerSession } from "#src/sandbox/container/open.ts";
+import { isLeftover, LIST_FORMAT, parseListed, thisOwner } from "#src/sandbox/container/owner.ts";
 import { DEFAULT_UID } from "#src/sandbox/policy.ts";
 import { checkImages, selfCheck } from "#src/sandbox/probes/self-check.ts";
 import type { ProbeLine, Sandbox, SandboxFailure, Session, SessionSpec } from "#src/sandbox/sandbox.ts";
@@ -46,7 +47,8 @@ export function createContainer(options: ContainerOptions): Sandbox {
       if (!host.ok) return host;
       const identity = await identityOf(options.dataDir);
       const mark = `agent-fix-${identity}.${instance}`;
-      return ok({ ...options, host: host.value, isRoot, user, identity, mark, live });
+      const owner = await thisOwner();
+      return ok({ ...options, host: host.value, isRoot, user, identity, mark, owner, live });
     });
     return found;
   };
@@ -158,28 +160,39 @@ async function killStrays(family: string, own: string, clock: Clock): Promise<nu
   return strays.length;
 }
 
+/**
+ * Names of the containers that an earlier process with this data directory made, and of those whose maker is dead, wherever
+ * its data was: one that was made but never started is not removed by the engine itself.
+ */
+async function leftContainers(context: ContainerContext): Promise<readonly string[]> {
+  const { host, log, mark, identity, owner, clock } = context;
+  const all = ["ps", "--all", "--filter", `label=${DATA_LABEL}`, "--format", LIST_FORMAT];
+  const listed = await callEngine(host.engine, all);
+  if (listed.code !== 0)
+    log.warn({ problem: listed.stderr }, "containers of earlier processes could not be looked for");
+  const left: string[] = [];
+  for (const container of parseListed(listed.stdout, DATA_LABEL)) {
+    const own = container.data === identity;
+    if (own && container.name.startsWith(`${mark}.`)) continue;
+    if (own || (await isLeftover(container, owner, clock.now()))) left.push(container.name);
+  }
+  return left;
+}
+
 /** Everything a process with the same data directory left behind; this process's own sessions stay. */
 async function sweep(context: ContainerContext): Promise<void> {
   const { host, log, mark, identity, live } = context;
   const { engine } = host;
   const strays = await killStrays(`agent-fix-${identity}.`, `${mark}.`, context.clock);
-  const listed = await callEngine(engine, [
-    ...["ps", "--all", "--filter", `label=${DATA_LABEL}=${identity}`, "--format", "{{.Names}}"],
-  ]);
-  const left = listed.stdout.split("\n").filter((name) => name !== "" && !name.startsWith(`${mark}.`));
-  const removed = left.length === 0 ? listed : await callEngine(engine, removeArgv(engine.name, left));
-  if (removed.code !== 0 && !isGone(removed.stderr))
+  const left = await leftContainers(context);
+  const removed = left.length === 0 ? null : await callEngine(engine, removeArgv(engine.name, left));
+  if (removed !== null && removed.code !== 0 && !isGone(removed.stderr))
     log.warn({ problem: removed.stderr }, "containers of an earlier process could not be removed");
   const own = await withEnvironment(`${FORWARDER_VARIABLE}=${mark}.`);
   for (const pid of await withEnvironment(`${FORWARDER_VARIABLE}=agent-fix-${identity}.`)) {
     if (!own.includes(pid)) killProcess(pid);
   }
-  let directories = 0;
-  for (const directory of await listSessionFiles(context.dataDir)) {
-    if (live.has(directory)) continue;
-    await removeSessionFiles(directory, host.programs);
-    directories += 1;
-  }
+  const directories = await sweepSessionFiles(context.dataDir, live, host.programs, log);
   if (left.length + directories + strays > 0)
     log.info(
       { containers: left.length, processes: strays, directories },

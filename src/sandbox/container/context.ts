@@ -5,6 +5,7 @@ import type { Ids } from "#src/base/ids.ts";
 import type { Log } from "#src/base/log.ts";
 import type { EngineName } from "#src/sandbox/container/argv.ts";
 import type { Engine } from "#src/sandbox/container/engine.ts";
+import type { Owner } from "#src/sandbox/container/owner.ts";
 import type { RegistrySettings } from "#src/sandbox/network/registry.ts";
 import type { SandboxOwner } from "#src/sandbox/sandbox.ts";
 
@@ -47,6 +48,8 @@ export interface ContainerContext extends ContainerOptions {
   readonly identity: string;
   /** `agent-fix-<identity>.<this process>`: start of every container's name. */
   readonly mark: string;
+  /** This process, as its containers name it. */
+  readonly owner: Owner;
   /** Session directories in use. */
   readonly live: Set<string>;
 }

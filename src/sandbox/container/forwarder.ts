@@ -8,6 +8,7 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { Clock } from "#src/base/clock.ts";
 import { messageOf } from "#src/base/result.ts";
+import { isErrno } from "#src/sandbox/command/processes.ts";
 import { INSIDE } from "#src/sandbox/policy.ts";
 
 export interface Forwarder {
@@ -22,6 +23,8 @@ export interface ForwarderParts {
   readonly socket: string;
   readonly socat: string;
   readonly nsenter: string;
+  /** Programs to start it through, so that it dies with the app; may be empty. */
+  readonly prefix: readonly string[];
   /** In its environment, so that a later start of the app finds it. */
   readonly marker: string;
   readonly clock: Clock;
@@ -32,9 +35,10 @@ export const FORWARDER_VARIABLE = "AGENT_FIX_FORWARDER";
 
 /** The command line; the socket is named from its directory, since its whole path may be too long for a socket's name. Pure. */
 export function forwarderArgv(
-  parts: Pick<ForwarderParts, "pid" | "socket" | "socat" | "nsenter">,
+  parts: Pick<ForwarderParts, "pid" | "socket" | "socat" | "nsenter" | "prefix">,
 ): readonly string[] {
   return [
+    ...parts.prefix,
     ...[parts.nsenter, `--net=/proc/${parts.pid}/ns/net`, "--", parts.socat],
     `TCP-LISTEN:${INSIDE.proxyPort},bind=127.0.0.1,fork,reuseaddr,backlog=128`,
     `UNIX-CONNECT:${basename(parts.socket)}`,
@@ -46,6 +50,16 @@ const LISTENS = `:${INSIDE.proxyPort.toString(16).toUpperCase().padStart(4, "0")
 const TRIES = 250;
 const PAUSE_MS = 10;
 const SAID_CHARACTERS = 500;
+
+/** The table of the container's network; empty when the container has ended. */
+async function listening(pid: number): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/net/tcp`, "utf8");
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ESRCH", "EINVAL", "EACCES")) return "";
+    throw error;
+  }
+}
 
 /** Starts it and waits until it listens. A string: why it does not. */
 export async function startForwarder(parts: ForwarderParts): Promise<Forwarder | string> {
@@ -76,7 +90,7 @@ export async function startForwarder(parts: ForwarderParts): Promise<Forwarder |
     await ended;
   };
   for (let attempt = 0; attempt < TRIES && !over; attempt++) {
-    if ((await readFile(`/proc/${parts.pid}/net/tcp`, "utf8")).includes(LISTENS)) return { close };
+    if ((await listening(parts.pid)).includes(LISTENS)) return { close };
     await parts.clock.sleep(PAUSE_MS);
   }
   await close();

@@ -9,6 +9,8 @@ export interface ContainerGroups {
   readonly label: string;
   /** Living processes and threads, zombies too; null: it cannot be read. */
   tasks(): Promise<number | null>;
+  /** Host pids of everything in it; empty: they cannot be read. */
+  processes(): Promise<readonly number[]>;
   memoryKills(): Promise<number>;
   /** Memory that the kernel could not simply take back, files in /dev/shm included; 0: it cannot be read. */
   memoryBytes(): Promise<number>;
@@ -26,6 +28,7 @@ export function containerGroups(cgroupFile: string | null, root = ROOT): Contain
     return {
       label: "container, cgroup v1",
       tasks: () => number(join(root, "pids", pids, "pids.current")),
+      processes: async () => listed(await read(join(root, "pids", pids, "cgroup.procs"))),
       memoryKills: async () => kills(await read(join(root, "memory", memory, "memory.oom_control"))),
       memoryBytes: async () => held(await read(join(root, "memory", memory, "memory.stat"))),
       cpuSeconds: async () => {
@@ -40,6 +43,7 @@ export function containerGroups(cgroupFile: string | null, root = ROOT): Contain
     return {
       label: "container, cgroup v2",
       tasks: () => number(join(directory, "pids.current")),
+      processes: async () => listed(await read(join(directory, "cgroup.procs"))),
       memoryKills: async () => kills(await read(join(directory, "memory.events"))),
       memoryBytes: async () => held(await read(join(directory, "memory.stat"))),
       cpuSeconds: async () => {
@@ -51,6 +55,7 @@ export function containerGroups(cgroupFile: string | null, root = ROOT): Contain
   return {
     label: "container",
     tasks: async () => null,
+    processes: async () => [],
     memoryKills: async () => 0,
     memoryBytes: async () => 0,
     cpuSeconds: async () => null,
@@ -60,6 +65,10 @@ export function containerGroups(cgroupFile: string | null, root = ROOT): Contain
 function pathOf(text: string, controller: string): string | null {
   const line = text.split("\n").find((entry) => entry.split(":")[1]?.split(",").includes(controller));
   return line?.split(":").slice(2).join(":") ?? null;
+}
+
+function listed(text: string | null): readonly number[] {
+  return (text ?? "").split("\n").filter(Boolean).map(Number);
 }
 
 function kills(text: string | null): number {

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import type { Clock } from "#src/base/clock.ts";
-import { err, ok, type Result } from "#src/base/result.ts";
+import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import { isAlive, isErrno, killProcess, waitForDeath } from "#src/sandbox/command/processes.ts";
 import { type ContainerPlan, removeArgv, runArgv } from "#src/sandbox/container/argv.ts";
 import { callEngine, type Engine, explainEngine } from "#src/sandbox/container/engine.ts";
@@ -41,7 +41,17 @@ export interface LaneParts {
   } | null;
 }
 
+/** Never rejects: one that is started ahead of time has nobody who waits for it yet. */
 export async function startLane(parts: LaneParts): Promise<Result<Lane, SandboxFailure>> {
+  try {
+    return await start(parts);
+  } catch (error) {
+    await callEngine(parts.engine, removeArgv(parts.engine.name, [parts.name]));
+    return err({ code: "unavailable", message: `a container could not be started: ${messageOf(error)}` });
+  }
+}
+
+async function start(parts: LaneParts): Promise<Result<Lane, SandboxFailure>> {
   const { engine, plan, name } = parts;
   const started = await callEngine(engine, runArgv(plan, name), parts.prefix);
   if (started.code !== 0) {
@@ -55,7 +65,9 @@ export async function startLane(parts: LaneParts): Promise<Result<Lane, SandboxF
   const lane = laneOver(parts, seen, containerGroups(cgroupFile));
   if (parts.network === null) return ok(lane);
   const forwarder =
-    seen === null ? null : await startForwarder({ ...parts.network, pid: seen, clock: parts.clock });
+    seen === null
+      ? null
+      : await startForwarder({ ...parts.network, pid: seen, clock: parts.clock, prefix: parts.prefix });
   if (forwarder === null || typeof forwarder === "string") {
     await lane.remove();
     const why =
@@ -125,10 +137,12 @@ function laneOver(parts: LaneParts, pid: number | null, groups: ContainerGroups)
     },
     kill,
     remove: () => {
-      removing ??= kill().then(async () => {
-        const said = await callEngine(engine, removeArgv(engine.name, [name]));
-        return said.code === 0 || isGone(said.stderr) ? null : said.stderr;
-      });
+      removing ??= kill()
+        .then(async () => {
+          const said = await callEngine(engine, removeArgv(engine.name, [name]));
+          return said.code === 0 || isGone(said.stderr) ? null : said.stderr;
+        })
+        .catch((error: unknown) => messageOf(error));
       return removing;
     },
   };

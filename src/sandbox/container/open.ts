@@ -18,6 +18,7 @@ import { type ContainerContext, DATA_LABEL } from "#src/sandbox/container/contex
 import { callEngine, explainEngine } from "#src/sandbox/container/engine.ts";
 import { chooseImage } from "#src/sandbox/container/image.ts";
 import { type LaneParts, startLane } from "#src/sandbox/container/lane.ts";
+import { OWNER_LABEL, ownerText } from "#src/sandbox/container/owner.ts";
 import { stricterProfile } from "#src/sandbox/container/seccomp.ts";
 import { createContainerSession } from "#src/sandbox/container/session.ts";
 import { listsLoopback } from "#src/sandbox/network/addresses.ts";
@@ -84,7 +85,8 @@ async function build(
   let lanes = 0;
   const start = () =>
     startLane({
-      ...{ engine: host.engine, plan, clock, isRoot: context.isRoot },
+      ...{ engine: host.engine, clock, isRoot: context.isRoot },
+      plan: { ...plan, labels: { ...plan.labels, [OWNER_LABEL]: ownerText(context.owner, clock.now()) } },
       name: `${context.mark}.${name}.${lanes++}`,
       prefix: host.programs.setpriv === null ? [] : [host.programs.setpriv, "--pdeathsig", "KILL", "--"],
       network: network.value.way,

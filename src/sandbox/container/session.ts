@@ -64,7 +64,8 @@ export function createContainerSession(parts: ContainerSessionParts): Session {
     diskBytes: parts.limits.diskBytes,
     // Each container has its own bound by the kernel; what they have together has none.
     memory: { limitBytes: parts.limits.memoryBytes, usedBytes: () => memoryOfAll(pool.lanes()) },
-    du: parts.du,
+    processes: async () => (await Promise.all(pool.lanes().map((lane) => lane.groups.processes()))).flat(),
+    du: [parts.du],
     onBreach: killAll,
     onProblem: (error) =>
       parts.log.warn({ error: messageOf(error) }, "the sandbox's use could not be measured"),

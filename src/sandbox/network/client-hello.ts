@@ -16,6 +16,8 @@ const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const RECORD_HEADER = 5;
 const MESSAGE_HEADER = 4;
+/** Real clients need two or three; byte by byte in records of their own, a hello would be put together again and again. */
+const MOST_RECORDS = 32;
 
 /** `bytes` is everything received so far. A hello may be spread over several records. */
 export function readClientHello(bytes: Uint8Array): Hello {
@@ -30,7 +32,7 @@ export function readClientHello(bytes: Uint8Array): Hello {
     const length = buffer.readUInt16BE(at + 3);
     if (length === 0) return { kind: "not_tls" };
     const body = buffer.subarray(at + RECORD_HEADER, at + RECORD_HEADER + length);
-    message.push(body);
+    if (message.push(body) > MOST_RECORDS) return { kind: "not_tls" };
     collected += body.length;
     const whole = wholeMessage(Buffer.concat(message));
     if (whole === "not_tls") return { kind: "not_tls" };

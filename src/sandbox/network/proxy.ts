@@ -217,11 +217,25 @@ async function forward(
   upstream.on("error", (error) => refuse(response, 502, messageOf(error)));
   upstream.on("response", (answer) => {
     answer.on("error", () => response.destroy());
-    response.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(response);
+    if (!passOn(answer, response)) {
+      answer.destroy();
+      refuse(response, 502, "the server's answer was no proper HTTP");
+    }
   });
   response.on("close", () => upstream.destroy());
   request.pipe(upstream);
+}
+
+/** False when Node takes the answer in and would not send such a one out, as a status of 0; it would else end the app. */
+function passOn(answer: IncomingMessage, response: ServerResponse): boolean {
+  try {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof TypeError) return false;
+    throw error;
+  }
+  answer.pipe(response);
+  return true;
 }
 
 function refuse(response: ServerResponse, status: number, because: string): void {

@@ -77,6 +77,20 @@ time.sleep(20)`;
     assertExit(await sh("echo fits > file"), 0);
   });
 
+  it(
+    "any",
+    "what is hidden from a walk through the workspace counts as disk: deleted files, closed directories",
+    async (rig) => {
+      const { sh } = await rig.open({ limits: { ...LIMITS, diskBytes: 48 * MIB } });
+      const deleted =
+        "for i in $(seq 20); do exec {fd}>part; rm part; head -c 8M /dev/zero >&$fd; sleep 0.05; done; sleep 60";
+      assert.deepEqual((await sh(deleted, { timeoutMs: 30_000 })).end, { kind: "killed", reason: "disk" });
+      const closed =
+        "mkdir -p outer/inner; cd outer/inner; chmod 0 ..; for i in $(seq 20); do head -c 8M /dev/zero > part-$i; sleep 0.05; done; sleep 60";
+      assert.deepEqual((await sh(closed, { timeoutMs: 30_000 })).end, { kind: "killed", reason: "disk" });
+    },
+  );
+
   it("any", "home and tmp count as disk", async (rig) => {
     const { sh } = await rig.open({ limits: { ...LIMITS, diskBytes: 48 * MIB } });
     const script =

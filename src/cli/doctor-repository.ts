@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { createRedactor } from "#src/base/redact.ts";
-import { err, ok, type Result } from "#src/base/result.ts";
+import { ok } from "#src/base/result.ts";
 import { formatProblems, secretsOf } from "#src/config/config.ts";
 import { type Environment, loadEnv } from "#src/config/environment.ts";
 import { type FirstLook, lookAt } from "#src/fix/first-look.ts";
 import { ONBOARDING_TITLE, type OnboardingFacts, renderOnboarding } from "#src/gate/onboarding.ts";
-import type { GitHubApp } from "#src/github/github-app.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import { findPlace, type Place } from "./installed-place.ts";
+import { postIntroduction, standingIntroduction } from "./introduction-issue.ts";
 import { createLog, toStandardError } from "./logger.ts";
 import { openSandbox } from "./open-sandbox.ts";
 import { localDataDir } from "./places.ts";
@@ -42,6 +42,12 @@ export async function introduce(env: Environment, wanted: Introduction): Promise
   const app = createGitHubApp({ ...shared, appId, privateKey, baseUrl: apiUrl, fetch: proxiedFetch(env) });
   const place = await findPlace(app, wanted.repository);
   if (!place.ok) return complain(place.error);
+  const before = wanted.post ? await standingIntroduction(app, place.value) : ok(null);
+  if (!before.ok) return complain(before.error);
+  if (before.value !== null) {
+    console.log(before.value);
+    return 0;
+  }
 
   const runId = systemIds.runId(systemClock.now());
   const dataDir = join(localDataDir(config.server.dataDir), "look", runId);
@@ -72,7 +78,9 @@ export async function introduce(env: Environment, wanted: Introduction): Promise
     const look = await work;
     if (!look.ok) return complain(look.error);
     const body = renderOnboarding(factsOf(place.value, look.value));
-    const told = wanted.post ? await post(app, place.value, body) : ok(`# ${ONBOARDING_TITLE}\n\n${body}`);
+    const told = wanted.post
+      ? await postIntroduction(app, place.value, body)
+      : ok(`# ${ONBOARDING_TITLE}\n\n${body}`);
     if (!told.ok) return complain(told.error);
     console.log(told.value);
     return canProve(look.value) ? 0 : 1;
@@ -121,20 +129,4 @@ function canProve({ baseline, setUpFailure }: FirstLook): boolean {
     baseline.evidence.stopped === null &&
     baseline.cases.length > 0
   );
-}
-
-/** One issue at most: an open one of ours stands for the new one. */
-async function post(
-  app: GitHubApp,
-  { installationId, repository }: Place,
-  body: string,
-): Promise<Result<string, string>> {
-  const github = app.repository(installationId, repository, "read");
-  const own = await github.ownIssues();
-  if (!own.ok) return err(own.error.message);
-  const open = own.value.find(({ title }) => title === ONBOARDING_TITLE);
-  if (open !== undefined)
-    return ok(`The repository has this issue already: ${open.url}\nClose it first to have another one.`);
-  const created = await github.createIssue(ONBOARDING_TITLE, body);
-  return created.ok ? ok(`Opened ${created.value.url}`) : err(created.error.message);
 }

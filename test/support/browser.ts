@@ -24,6 +24,6 @@ export const NO_BROWSER = skipUnless(
 /** The caller closes it. Root cannot start Chromium's own sandbox; what it shows here is ours. */
 export function openBrowser(): Promise<Browser> {
   if (BROWSER === null) throw new Error("there is no browser; skip with NO_BROWSER");
-  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  const args = ["--disable-gpu", ...(process.getuid?.() === 0 ? ["--no-sandbox"] : [])];
   return chromium.launch({ executablePath: BROWSER, args });
 }

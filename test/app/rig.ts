@@ -46,6 +46,8 @@ export interface AppRigOptions {
   readonly commits?: boolean;
   /** Puts something between the edge and the store, through the port. */
   readonly wrapStore?: (store: Store) => Store;
+  /** Where hints go instead of into a list. */
+  readonly queue?: Queue;
 }
 
 export async function appRig(options: AppRigOptions = {}): Promise<AppRig> {
@@ -66,7 +68,7 @@ export async function appRig(options: AppRigOptions = {}): Promise<AppRig> {
   const background = createBackground(log, systemClock);
   const edge: Edge = {
     store: options.wrapStore?.(store) ?? store,
-    queue: recordingQueue(pushed),
+    queue: options.queue ?? recordingQueue(pushed),
     app: github.app,
     allowedOwners: options.allowedOwners ?? null,
     paused: options.paused ?? false,

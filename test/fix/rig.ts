@@ -116,7 +116,7 @@ export async function fixRig(request: RunRequest = sampleRequest()): Promise<Fix
 }
 
 /** Ports that these tests do not reach complain when they are used. */
-function withoutTheRest(given: Partial<FixPorts>): FixPorts {
+export function withoutTheRest(given: Partial<FixPorts>): FixPorts {
   const missing = (port: string) =>
     new Proxy(
       {},

@@ -30,7 +30,7 @@ test("the demo ends with a pull request when its commands run in containers", {
   assert.equal(code, 0, stdout + stderr);
   assert.match(stdout, /verdict: proven/);
   const traces = join(dir.path, "traces");
-  const [name = ""] = await readdir(traces);
+  const name = (await readdir(traces)).find((entry) => entry.endsWith(".jsonl")) ?? "";
   const trace = await readFile(join(traces, name), "utf8");
   assert.match(trace, /"isolation":"podman [^"]*agent-fix-test/, "it ran in a container of that image");
   // Other tests have containers of their own at the same time: only those with a directory of this one would be ours.

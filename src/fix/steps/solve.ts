@@ -65,6 +65,7 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
   const session = await openSession(context, directory, { prepared, setUp });
   if (!session.ok)
     return { kind: "failed", code: "sandbox_unavailable", message: session.error.message, retry: false };
+  context.trace.emit("sandbox", { enforcement: session.value.enforcement }, { step: "solve" });
   try {
     const prior = round === 0 ? null : await lastSolved(context);
     const edited = new Set([...(prior?.edited ?? []), ...(from.midRound ? from.stored.dirty : [])]);

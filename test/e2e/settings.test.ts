@@ -180,6 +180,7 @@ setUp("the set-up page", () => {
       contents: "write",
       issues: "write",
       pull_requests: "write",
+      checks: "read",
       metadata: "read",
     });
     const sent = await form(action, { manifest });

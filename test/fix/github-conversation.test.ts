@@ -254,7 +254,7 @@ test("a run may start when whoever asked may write, the issue is open and still 
   assert.ok(!denied.go && denied.end === "failed" && denied.code === "permission");
   assert.match(denied.message, /ravi has read access/);
   const stranger = await rig.talk({ askedBy: "nobody" }).mayStart();
-  assert.ok(!stranger.go && stranger.end === "failed" && /nobody has none access/.test(stranger.message));
+  assert.ok(!stranger.go && stranger.end === "failed" && /nobody has no access/.test(stranger.message));
 });
 
 test("out of order: a label that is gone since, or an issue that is closed, ends the run as cancelled", async () => {

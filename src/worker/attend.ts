@@ -11,7 +11,14 @@ import { keepStatus, type StatusKeeper } from "#src/fix/status.ts";
 import { PROPOSE_STEP } from "#src/fix/steps/propose.ts";
 import { isDelivering, isResting, PUBLISH_STEP, stepsFor } from "#src/fix/steps.ts";
 import type { Attention, Lane, Queue } from "#src/queue/queue.ts";
-import { FAILURE_CODES, type FailureCode, isEnded, type RunEvent } from "#src/run/run.ts";
+import {
+  type CommandFact,
+  FAILURE_CODES,
+  type FailureCode,
+  isEnded,
+  type RunEvent,
+  type RunRequest,
+} from "#src/run/run.ts";
 import { createFactWatch, type FactWatch } from "./fact-watch.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 
@@ -238,8 +245,17 @@ async function startOver(
   const { store } = context.ports;
   const created = await store.createRun(request, context.runId);
   const nextId = created.ok ? request.runId : created.error.activeRunId;
+  const next = created.ok ? null : ((await store.run(nextId))?.request ?? null);
   // A crash after the creation leads here again: then the active run is the one that this command asked for.
-  const ours = created.ok || (await store.run(nextId))?.request.parent?.runId === context.runId;
+  const ours = created.ok || (next !== null && asksTheSame(next, request));
+  if (!ours && next !== null && isFollowUp(next, context.runId, fact)) {
+    // Two commands in the same moment: the second is for the run that the first began.
+    const key = `${fact.review === true ? "review" : "comment"}-${fact.commentId}`;
+    await store.appendFact(nextId, key, { type: "command_received", fact });
+    await context.append({ type: "fact_handled", seq, decision: "passed_on" });
+    await queue.push(nextId, "desk");
+    return;
+  }
   const handled: RunEvent = {
     type: "fact_handled",
     seq,
@@ -255,4 +271,19 @@ async function startOver(
     await context.append(handled, { type: "cancelled", by: request.askedBy, why: "superseded" });
   else await context.append(handled);
   if (ours) await queue.push(nextId, "desk");
+}
+
+function asksTheSame(one: RunRequest, other: RunRequest): boolean {
+  return (
+    one.parent?.runId === other.parent?.runId &&
+    one.parent?.instruction === other.parent?.instruction &&
+    one.trigger === other.trigger &&
+    one.askedBy === other.askedBy &&
+    one.budgetUsd === other.budgetUsd
+  );
+}
+
+/** Words on a pull request are for a run that works on it. */
+function isFollowUp({ parent, pullRequest }: RunRequest, runId: string, fact: CommandFact): boolean {
+  return parent?.runId === runId && pullRequest?.number === fact.pullRequest;
 }

@@ -17,7 +17,7 @@ import { reduce } from "#src/run/transition.ts";
 import { openTrace } from "#src/trace/jsonl.ts";
 import { createWorker } from "#src/worker/worker.ts";
 import { OPERATOR, withoutTheRest } from "#test/fix/rig.ts";
-import { BASE_SHA, sampleIntent, samplePendingIntent, samplePlan, sampleProposal } from "#test/run/sample.ts";
+import { sampleIntent, samplePendingIntent, samplePlan, sampleProposal } from "#test/run/sample.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 import { type AppRig, appRig, REPO } from "./rig.ts";
 
@@ -27,7 +27,7 @@ export interface DeskRig extends AppRig {
   /** Appends to a run's log as its lease holder, and has the run looked at. */
   put(runId: string, ...events: readonly RunEvent[]): Promise<void>;
   /** Posts the run's plan or intent as the app; the events to put, which leave the run waiting for its approval. */
-  offer(request: RunRequest, kind: "plan" | "intent"): Promise<readonly RunEvent[]>;
+  offer(request: RunRequest, kind: "plan" | "intent", baseSha?: string): Promise<readonly RunEvent[]>;
   events(runId: string): Promise<readonly RunEvent[]>;
   /** The app's comments on an issue or pull request that carry a marker of that kind, or answer that comment. */
   said(place: number, by: { readonly kind: MarkerKind } | { readonly to: number }): readonly CommentView[];
@@ -85,7 +85,7 @@ export async function deskRig(): Promise<DeskRig> {
     events,
     put,
     settled,
-    offer: (request, kind) => offered(rig, request, kind),
+    offer: (request, kind, baseSha = rig.headSha) => offered(rig, request, { kind, baseSha }),
     said: (place, by) =>
       hub.comments(REPO, place).filter(({ body, login }) => {
         const marker = login.endsWith("[bot]") ? parseMarker(body) : null;
@@ -103,7 +103,7 @@ export async function deskRig(): Promise<DeskRig> {
 async function offered(
   rig: AppRig,
   request: RunRequest,
-  kind: "plan" | "intent",
+  { kind, baseSha }: { readonly kind: "plan" | "intent"; readonly baseSha: string },
 ): Promise<readonly RunEvent[]> {
   const { runId, repository, issue } = request;
   const marker = formatMarker({ runId, kind, seq: 1, forComment: null });
@@ -118,7 +118,7 @@ async function offered(
   ];
   const whose = { repositoryId: repository.id, issue: issue.number, runId };
   if (kind === "intent") {
-    const intent = sampleIntent({ ...whose, baseSha: BASE_SHA });
+    const intent = sampleIntent({ ...whose, baseSha });
     return [
       ...shown,
       { type: "intended", ...samplePendingIntent({ intent, commentId, commentAt: createdAt }) },
@@ -126,7 +126,7 @@ async function offered(
   }
   const proposal = sampleProposal({
     ...whose,
-    baseSha: rig.headSha,
+    baseSha,
     targetBranch: request.pullRequest?.branch ?? "main",
   });
   const place = { planCommentId: commentId, planCommentAt: createdAt };

@@ -10,7 +10,17 @@ import type { StoredRun } from "#src/store/store.ts";
 import { sample } from "#test/support/tier.ts";
 import { type DeskRig, deskRig } from "./desk-rig.ts";
 import { REPO } from "./rig.ts";
-import { type Cell, GROUPS, type Group, type Happening, TABLE, type Where } from "./table.ts";
+import {
+  type Cell,
+  GROUPS,
+  type Group,
+  type Happening,
+  ON_PULL,
+  PULL_TABLE,
+  type PullRow,
+  TABLE,
+  type Where,
+} from "./table.ts";
 
 let rig: DeskRig;
 
@@ -54,14 +64,14 @@ async function runIn(where: Where): Promise<RunRequest> {
 }
 
 /** What leads a queued run there; its plan or intent is posted. */
-async function cameTo(request: RunRequest, where: Where): Promise<readonly RunEvent[]> {
+async function cameTo(request: RunRequest, where: Where, baseSha?: string): Promise<readonly RunEvent[]> {
   const ending = ENDINGS[where];
   if (ending !== undefined) return [ending];
   const phases = PHASES.map((phase): RunEvent => ({ type: "phase_entered", phase }));
   const worked = (PHASES as readonly Where[]).indexOf(where);
   if (worked >= 0) return phases.slice(0, worked + 1);
   if (where === "awaiting_intent") return [...phases.slice(0, 1), ...(await rig.offer(request, "intent"))];
-  const offer = await rig.offer(request, "plan");
+  const offer = await rig.offer(request, "plan", baseSha);
   return [...phases, ...offer, ...sinceThePlan(where, offer)];
 }
 
@@ -109,31 +119,52 @@ function decisionsIn(events: readonly RunEvent[]): readonly string[] {
   return events.flatMap((event) => (event.type === "fact_handled" ? [event.decision] : []));
 }
 
+/** The run that is looked at, and where what happens is said. */
+interface Subject {
+  readonly runId: string;
+  readonly issue: number;
+  readonly place: number;
+  readonly where: Where;
+}
+
 async function assertCell(where: Where, what: Happening, cell: Cell): Promise<void> {
-  const request = await runIn(where);
-  const { runId, issue } = request;
+  const { runId, issue } = await runIn(where);
+  const { number } = issue;
+  await assertComesOf({ runId, issue: number, place: number, where }, cell, async () => happen(what, number));
+  if ("deed" in what && what.deed === "delete") return;
+  const statuses = rig.said(number, { kind: "status" });
+  assert.equal(statuses.length, cell.run === undefined ? 1 : 2, "one status comment a run");
+  const { length } = [...rig.said(number, { kind: "plan" }), ...rig.said(number, { kind: "intent" })];
+  assert.ok(length <= 1, "one plan");
+}
+
+async function assertComesOf(subject: Subject, cell: Cell, act: () => Promise<number | null>): Promise<void> {
+  const { runId, issue, place, where } = subject;
   const { length } = await rig.events(runId);
-  const commentId = happen(what, issue.number);
+  const before = (await rig.store.runsOf(rig.repo.id, issue)).map((run) => run.runId);
+  const commentId = await act();
   await rig.settled();
   const events = (await rig.events(runId)).slice(length);
-  assert.deepEqual(decisionsIn(events), cell.decision === null ? [] : [cell.decision]);
+  // Closing a pull request on command is itself an event that is heard.
+  const decisions = decisionsIn(events).filter((one, at) => at === 0 || one !== "outcome");
+  assert.deepEqual(decisions, cell.decision === null ? [] : [cell.decision]);
   const now = await rig.store.run(runId);
   assert.equal(now?.state, cell.state ?? where);
   const why = events.flatMap((event) => (event.type === "cancelled" ? [event.why] : []));
   assert.deepEqual(why, cell.why === undefined ? [] : [cell.why]);
-  assertFurtherRun(await rig.store.runsOf(rig.repo.id, issue.number), runId, cell.run);
-  if ("deed" in what && what.deed === "delete") return;
-  if (commentId !== null) assertAnswered(issue.number, commentId, { cell, where });
-  const offers = [...rig.said(issue.number, { kind: "plan" }), ...rig.said(issue.number, { kind: "intent" })];
-  const heads = offers.map(({ body }) => body.split("\n").slice(1).join("\n").trim());
-  if (cell.told !== undefined) assert.match(heads[0] ?? "", cell.told);
-  assert.ok(heads.length <= 1, "one plan");
-  const statuses = rig.said(issue.number, { kind: "status" });
-  assert.equal(statuses.length, cell.run === undefined ? 1 : 2, "one status comment a run");
+  const runs = await rig.store.runsOf(rig.repo.id, issue);
+  assertFurtherRun(
+    runs.filter((run) => !before.includes(run.runId)),
+    runId,
+    cell.run,
+  );
+  if (commentId !== null) assertAnswered(place, commentId, { cell, where });
+  if (cell.told === undefined) return;
+  const [offer] = [...rig.said(place, { kind: "plan" }), ...rig.said(place, { kind: "intent" })];
+  assert.match(offer?.body.split("\n").slice(1).join("\n").trim() ?? "", cell.told);
 }
 
-function assertFurtherRun(runs: readonly StoredRun[], runId: string, further: Cell["run"]): void {
-  const others = runs.filter((run) => run.runId !== runId);
+function assertFurtherRun(others: readonly StoredRun[], runId: string, further: Cell["run"]): void {
   assert.equal(others.length, further === undefined ? 0 : 1);
   if (further === undefined) return;
   const request = others[0]?.request;
@@ -171,14 +202,16 @@ describe("what happens on the issue", () => {
       assertCell(where, what, cell));
 });
 
-async function pullOf({ issue, runId }: RunRequest): Promise<Extract<RunEvent, { type: "published" }>> {
+type Published = Extract<RunEvent, { type: "published" }>;
+
+async function pullOf({ issue, runId }: RunRequest): Promise<Published> {
   const branch = branchName(issue.number, runId);
-  await rig.hub.pushCommit(REPO, { by: "maya", branch, files: { x: runId } });
+  const commitSha = await rig.hub.pushCommit(REPO, { by: "maya", branch, files: { x: runId } });
   const content = { title: "x", body: "", head: branch, base: "main", draft: false };
   const opened = await rig.github("write").createPullRequest(content);
   assert.ok(opened.ok);
   const { number: pullRequest, url } = opened.value;
-  return { type: "published", pullRequest, url, branch, commitSha: "c".repeat(40) };
+  return { type: "published", pullRequest, url, branch, commitSha };
 }
 
 async function outcomeOf(runId: string): Promise<string> {
@@ -194,7 +227,7 @@ const MERGES: readonly (readonly [Where, string])[] = [
 ];
 
 describe("our own merge", () => {
-  for (const [where, what] of sample(MERGES, 2))
+  for (const [where, what] of sample(MERGES, 1))
     test(`while ${where}: ${what}`, async () => {
       const { hub, store } = rig;
       const earlier = await newRun();
@@ -239,6 +272,54 @@ describe("our own merge", () => {
     assert.deepEqual(seen, ["closed", "open", "merged"]);
     assert.deepEqual(decisionsIn(await rig.events(request.runId)), ["outcome", "outcome", "outcome"]);
   });
+});
+
+const PULL_CELLS = PULL_TABLE.flatMap(({ what, cells }) =>
+  ON_PULL.map((where) => ({ what, where, cell: cells[where] })),
+);
+
+/** A revision of its pull request in that state; the run that its words are for. */
+async function revisionIn(first: RunRequest, where: Where, opened: Published): Promise<RunRequest> {
+  const { pullRequest: number, branch, commitSha } = opened;
+  await rig.put(first.runId, ...(await cameTo(first, "publishing")), opened);
+  if (where === "published") return first;
+  const request: RunRequest = {
+    ...{ ...first, trigger: "revise", pullRequest: { number, branch } },
+    runId: `r${first.runId.slice(1)}`,
+    parent: { runId: first.runId, instruction: "shorter" },
+  };
+  assert.ok((await rig.store.createRun(request)).ok);
+  await rig.put(request.runId, ...(await cameTo(request, where, commitSha)));
+  assert.equal((await rig.store.run(request.runId))?.state, where);
+  return where === "failed" ? first : request;
+}
+
+async function happenOn(what: PullRow["what"], place: number): Promise<number | null> {
+  const { hub } = rig;
+  if ("say" in what) return hub.comment(REPO, place, "maya", what.say);
+  if (what.deed === "merge") await hub.mergePullRequest(REPO, place, "maya");
+  else hub.closeIssue(REPO, place, "maya");
+  return null;
+}
+
+describe("what happens on the pull request", () => {
+  for (const { what, where, cell } of sample(PULL_CELLS, 2))
+    test(`${"say" in what ? JSON.stringify(what.say) : what.deed} while a revision is ${where}`, async () => {
+      const first = await newRun();
+      const opened = await pullOf(first);
+      const { runId, issue } = await revisionIn(first, where, opened);
+      const of = runId === first.runId ? "published" : where;
+      const subject: Subject = { runId, issue: issue.number, place: opened.pullRequest, where: of };
+      await assertComesOf(subject, cell, () => happenOn(what, opened.pullRequest));
+      const ended = "deed" in what ? (what.deed === "merge" ? "merged" : "closed") : "open";
+      const byCommand = cell.decision === "close_pull_request";
+      assert.equal(await outcomeOf(first.runId), byCommand ? "closed" : ended);
+      const branch = (await rig.hub.git(REPO).refs()).has(`refs/heads/${opened.branch}`);
+      assert.equal(branch, !byCommand, "the branch goes with a pull request that is closed on command");
+      const further = await rig.store.latestRun(rig.repo.id, issue.number);
+      const pull = { number: opened.pullRequest, branch: opened.branch };
+      if (cell.run !== undefined) assert.deepEqual(further?.request.pullRequest, pull);
+    });
 });
 
 describe("who is answered", () => {

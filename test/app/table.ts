@@ -83,6 +83,74 @@ const everywhere = (cell: Cell): Row["cells"] => ({
 
 const RICH = { trigger: "retry", budgetUsd: 5 } as const;
 
+/** The states of a revision on an open pull request; `published`: there is none, only the run that opened it. */
+export const ON_PULL = ["published", "solving", "awaiting_approval", "publishing", "failed"] as const;
+
+export interface PullRow {
+  readonly what: { readonly say: string } | { readonly deed: "close" | "merge" };
+  /** Of the run that is meant: the revision, or the one that opened the pull request once the revision has failed. */
+  readonly cells: Readonly<Record<(typeof ON_PULL)[number], Cell>>;
+}
+
+const CLOSED_WITH_IT: Cell = { decision: "cancel", state: "cancelled", why: "pull_request_closed" };
+const OUTCOME: Cell = { decision: "outcome" };
+/** Decided once it is on record whether the commit was pushed. */
+const LATER: Cell = { decision: null };
+const WITH_IT: PullRow["cells"] = {
+  ...{ published: OUTCOME, failed: OUTCOME, solving: CLOSED_WITH_IT },
+  ...{ awaiting_approval: { ...CLOSED_WITH_IT, told: WITHDRAWN }, publishing: LATER },
+};
+const NOTHING_TO_APPROVE = refused(/nothing to approve: the run ended with pull request #\d+\./);
+const REVISE_INSTEAD = refused(/Say `\/revise <text>` to have this pull request changed/);
+
+/** What is said and done on the pull request. */
+export const PULL_TABLE: readonly PullRow[] = [
+  {
+    what: { say: "/approve" },
+    cells: {
+      published: NOTHING_TO_APPROVE,
+      solving: refused(/no plan yet to approve/),
+      // The run that opened the pull request has shown a plan a moment ago (FAULTS H03).
+      awaiting_approval: refused(/There is an earlier plan .* name its digest: `\/approve [0-9a-f]{12}`/),
+      publishing: { decision: "acknowledge", reaction: "+1" },
+      failed: NOTHING_TO_APPROVE,
+    },
+  },
+  {
+    what: { say: "/revise use padStart\nand a test" },
+    cells: {
+      published: REVISED,
+      solving: { decision: "instruct", reaction: "+1", answer: /take it up at my next turn/ },
+      awaiting_approval: superseded(REVISED),
+      publishing: BEING_PUBLISHED,
+      failed: REVISED,
+    },
+  },
+  {
+    what: { say: "/retry" },
+    cells: {
+      published: REVISE_INSTEAD,
+      solving: refused(/Say `\/cancel` first/),
+      // It is to do what the one before was asked for.
+      awaiting_approval: superseded({ ...RETRIED, run: { trigger: "retry", instruction: "shorter" } }),
+      publishing: BEING_PUBLISHED,
+      failed: REVISE_INSTEAD,
+    },
+  },
+  {
+    what: { say: "/cancel" },
+    cells: {
+      published: { decision: "close_pull_request", reaction: "+1" },
+      solving: CANCELLED,
+      awaiting_approval: { ...CANCELLED, told: WITHDRAWN },
+      publishing: refused(/approved first/),
+      failed: { decision: "close_pull_request", reaction: "+1" },
+    },
+  },
+  { what: { deed: "close" }, cells: WITH_IT },
+  { what: { deed: "merge" }, cells: WITH_IT },
+];
+
 export const TABLE: readonly Row[] = [
   {
     what: { deed: "unlabel" },

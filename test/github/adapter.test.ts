@@ -15,6 +15,7 @@ test("an issue is read with its state, labels, author and time", async () => {
     labels: ["bug"],
     title: "Sum is wrong 🐛",
     body: "1+1=0",
+    createdAt: rig.clock.now(),
     updatedAt: rig.clock.now(),
     author: "maria",
   });
@@ -211,6 +212,7 @@ test("an installation's permissions are looked up without making a token", async
     contents: "write",
     issues: "write",
     pull_requests: "write",
+    checks: "read",
   });
   assert.deepEqual(rig.hub.tokens(), []);
 });

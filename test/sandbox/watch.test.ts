@@ -76,7 +76,7 @@ test("bytes on disk and memory end a command each for itself", async () => {
   watch.ended();
 });
 
-test("what lies there over the limit may be tidied up, and at twice the limit nothing starts any more", async () => {
+test("what lies there over the limit may be tidied up, and when more comes beyond twice the limit nothing starts", async () => {
   await using dir = await tempDir();
   const { look, watch, problems } = await watched(dir.path);
   const write = (name: string, kib: number) => writeFile(join(dir.path, name), Buffer.alloc(kib * KIB, 1));
@@ -90,8 +90,10 @@ test("what lies there over the limit may be tidied up, and at twice the limit no
   assert.deepEqual(await look(), ["disk"]);
   watch.ended();
   await write("third", 500);
+  assert.equal(await watch.ready(), null, "one look came too late: it may be tidied up");
+  await write("fourth", 500);
   assert.match((await watch.ready()) ?? "", /twice as many bytes or files as the disk limit allows/);
-  await rm(join(dir.path, "third"));
+  await rm(join(dir.path, "fourth"));
   assert.equal(await watch.ready(), null);
   assert.deepEqual(problems, []);
 });
@@ -107,7 +109,7 @@ test("commands that end before they are looked at cannot fill the disk one after
     await writeFile(join(dir.path, String(n)), Buffer.alloc(200 * KIB, 1));
     watch.ended();
   }
-  // At the fifth, or later when others free as much on the same file system at the same time.
+  // At the eighth, or later when others free as much on the same file system at the same time.
   assert.ok(refused !== null, "forty commands left twenty times the limit");
 });
 

@@ -32,7 +32,7 @@ export interface WatchOptions {
 export type Space = Pick<StatsFs, "bavail" | "bsize" | "blocks" | "files" | "ffree">;
 
 export interface Watch {
-  /** Asked before a command starts: why none may, or null. What lies there over the limit may be tidied up, at twice the limit nothing runs. */
+  /** Asked before a command starts: why none may, or null. What lies there over the limit may be tidied up; where still more comes beyond twice the limit, nothing runs. */
   ready(): Promise<string | null>;
   /** Looks every second while at least one command runs. */
   started(): void;
@@ -134,6 +134,8 @@ function createGauge(limit: number, measure: () => Promise<number>): Gauge {
   let skipped = 0;
   /** The next command may leave as much as lies there when it starts, and a little more: it may be the one that tidies up. */
   let allowed = limit;
+  /** What may lie there when a command starts, once it was twice the limit; null: it is less. */
+  let mostAtRest: number | null = null;
 
   /** Null: nothing worth measuring has happened since `before` was free. */
   const used = async (free: number, before: number | null): Promise<number | null> => {
@@ -155,8 +157,11 @@ function createGauge(limit: number, measure: () => Promise<number>): Gauge {
       // A session starts with what the app put there: no command has to wait until that is measured.
       freeAtStart ??= free;
       const found = await used(free, freeAtMeasure ?? freeAtStart);
-      if (found !== null) allowed = found > limit ? found + step : limit;
-      return (found ?? 0) > 2 * limit;
+      if (found === null) return false;
+      allowed = found > limit ? found + step : limit;
+      // A fast disk takes more than that before the first look: whoever stopped there may still tidy up, but not go on.
+      mostAtRest = found <= 2 * limit ? null : (mostAtRest ?? found + limit);
+      return mostAtRest !== null && found > mostAtRest;
     },
   };
 }

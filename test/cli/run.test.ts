@@ -79,7 +79,7 @@ async function leftIn(data: string): Promise<readonly string[]> {
 }
 
 /** Whole local runs take turns in the quick tier: here, or with a person at the keyboard (`sitting.test.ts`). */
-const story = inTurn(0, 2) ? test : () => undefined;
+const story = inTurn(0, 3) ? test : () => undefined;
 
 story("a local run leaves a proven patch that applies and passes, and nothing else", async () => {
   await onLocalCheckout("good", async ({ repo, data, patch, ended, before, after, env }) => {

@@ -6,8 +6,11 @@ import type { Delivery } from "#src/github/sim/webhooks.ts";
 import { LABEL, MAINTAINER, type Outside, REPO } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
 import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
+import { inTurn } from "#test/support/tier.ts";
 
-describe("deliveries from outside", () => {
+const suite = inTurn(1, 2) ? describe : () => undefined;
+
+suite("deliveries from outside", () => {
   const shared = sharedWorld({ script: smallJob, files: SMALL_FILES });
 
   test("F01: every delivery sent twice, and again after a restart, makes one run, one comment of each kind, one pull request", async () => {

@@ -10,7 +10,7 @@ import { processesLeft, processesOn } from "#test/support/left-behind.ts";
 import { byIssue, byTurns, call, HANG } from "#test/support/model-turns.ts";
 import { LABEL, MAINTAINER, type Outside, OWNER, REPO } from "#test/support/outside.ts";
 import { sharedWorld } from "#test/support/shared-world.ts";
-import { FULL, SEED, sample } from "#test/support/tier.ts";
+import { FULL, inTurn, SEED, sample } from "#test/support/tier.ts";
 import { FOREVER, MEND, tinyFiles } from "#test/support/tiny.ts";
 
 /** Five seconds on a machine that has nothing else to do. That no step was left behind is asserted from the log. */
@@ -125,7 +125,9 @@ const HELD: readonly Held[] = [
   },
 ];
 
-describe("interruptions from outside", { concurrency: 3 }, () => {
+const suite = inTurn(0, 2) ? describe : () => undefined;
+
+suite("interruptions from outside", { concurrency: 3 }, () => {
   const shared = sharedWorld({
     script: byIssue(
       {

@@ -12,7 +12,7 @@ import { faultOf } from "../../bench/verdict-table.ts";
 /** Those whose runner is on the machine and quick to start. */
 const NAMES = FULL ? ["node-test", "unittest", "prove", "make", "bats"] : ["node-test", "unittest"];
 const RUNNERS = { nodeModules: null, python: null };
-const QUICK = 2;
+const QUICK = 1;
 const WHOLE = 26;
 
 interface Drawn {

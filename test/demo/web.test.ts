@@ -8,7 +8,7 @@ import { testPart } from "#test/support/tier.ts";
 
 const RUN_LIMIT_MS = 180_000;
 
-testPart(0.3)(
+testPart(0)(
   "a person labels, approves, asks for a change on the pull request, approves that and merges",
   { skip: NO_BROWSER },
   async () => {

@@ -67,12 +67,23 @@ const CROSS_REFERENCE = z.object({
 });
 const REOPENED = z.object({ event: z.literal("reopened"), created_at: z.string() });
 
-/** True when the text says that it closes that issue, in the words GitHub acts on. */
-export function claimsToClose(text: string, issue: number): boolean {
-  const said = text.matchAll(
-    /\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+(?:[\w.-]+\/[\w.-]+)?#(\d+)\b/gi,
+/** An issue as texts name it. */
+export interface NamedIssue {
+  /** `owner/name` */
+  readonly repository: string;
+  readonly number: number;
+}
+
+/** A number alone, with its repository, or as an address. */
+const CLOSING =
+  /\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+(?:#|([\w.-]+\/[\w.-]+)#|https?:\/\/[^\s/]+\/([\w.-]+\/[\w.-]+)\/issues\/)(\d+)\b/gi;
+
+/** True when the text says that it closes that issue, in the words GitHub acts on; the same number of another repository is another issue. */
+export function claimsToClose(text: string, { repository, number }: NamedIssue): boolean {
+  return [...text.matchAll(CLOSING)].some(
+    ([, short, address, named]) =>
+      Number(named) === number && (short ?? address ?? repository).toLowerCase() === repository.toLowerCase(),
   );
-  return [...said].some(([, number]) => Number(number) === issue);
 }
 
 async function fixClaims(
@@ -90,7 +101,8 @@ async function fixClaims(
   });
   // What was tried before the issue was opened again has not fixed it.
   const since = Math.max(issue.createdAt, ...reopened);
-  const here = `/repos/${context.repo.owner}/${context.repo.repo}`.toLowerCase();
+  const named = { repository: `${context.repo.owner}/${context.repo.repo}`, number: issue.number };
+  const here = `/repos/${named.repository}`.toLowerCase();
   const claims = new Map<number, FixClaim>();
   for (const event of seen.value) {
     const read = CROSS_REFERENCE.safeParse(event);
@@ -108,10 +120,10 @@ async function fixClaims(
     const counts = state === "open" || mergedAt >= since;
     const ours = pull.user?.type === "Bot" && pull.user.login === identity.value.botLogin;
     if (!counts || ours || !home.toLowerCase().endsWith(here)) continue;
-    if (!claimsToClose(`${title}\n${body ?? ""}`, issue.number)) continue;
+    if (!claimsToClose(`${title}\n${body ?? ""}`, named)) continue;
     claims.set(number, { kind: "pull_request", number, state: state === "open" ? "open" : "merged", url });
   }
-  const commits = await commitsSince(context, { number: issue.number, since, branch });
+  const commits = await commitsSince(context, { named, since, branch });
   return commits.ok ? ok([...claims.values(), ...commits.value]) : commits;
 }
 
@@ -136,7 +148,7 @@ async function timelineOf(context: CallContext, issue: number): GitHubResult<rea
 
 function commitsSince(
   context: CallContext,
-  about: { readonly number: number; readonly since: number; readonly branch: string },
+  about: { readonly named: NamedIssue; readonly since: number; readonly branch: string },
 ): GitHubResult<readonly FixClaim[]> {
   return context.read(
     (send) =>
@@ -147,7 +159,7 @@ function commitsSince(
       }),
     (commits) =>
       commits
-        .filter(({ commit }) => claimsToClose(commit.message, about.number))
+        .filter(({ commit }) => claimsToClose(commit.message, about.named))
         .map(({ sha, html_url: url }) => ({ kind: "commit", sha, url })),
   );
 }

@@ -8,10 +8,31 @@ import { failure, githubRig, value } from "#test/support/github.ts";
 const REPO = "acme/widget";
 
 test("only the words that GitHub acts on claim to close an issue, and only that one", () => {
-  for (const text of ["Fixes #12", "closes: #12", "x\nresolved acme/widget#12.", "FIX #12"])
-    assert.equal(claimsToClose(text, 12), true, text);
-  for (const text of ["see #12", "fixes #123", "prefixes #12x", "fixes 12", "unfixed #12", "fixes\u200b #12"])
-    assert.equal(claimsToClose(text, 12), false, text);
+  const issue = { repository: "acme/widget", number: 12 };
+  const address = "https://github.example/Acme/widget/issues/12";
+  for (const text of [
+    "Fixes #12",
+    "closes: #12",
+    "x\nresolved acme/Widget#12.",
+    "FIX #12",
+    `Fixes ${address}`,
+  ])
+    assert.equal(claimsToClose(text, issue), true, text);
+  const others = [
+    "fixes other/widget#12",
+    "closes https://github.example/acme/lib/issues/12",
+    `see ${address}`,
+  ];
+  for (const text of [
+    "see #12",
+    "fixes #123",
+    "prefixes #12x",
+    "fixes 12",
+    "unfixed #12",
+    "fixes\u200b #12",
+    ...others,
+  ])
+    assert.equal(claimsToClose(text, issue), false, text);
 });
 
 test("open and merged pull requests and commits of others that say so are claims; closed ones, our own and mere mentions are not", async () => {

@@ -1,25 +1,20 @@
 /** `agent-fix doctor --repo`: looks at one repository as a run would before its agent begins, and tells its maintainers when asked to. */
 
-import { rm } from "node:fs/promises";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { systemClock } from "#src/base/clock.ts";
-import { systemIds } from "#src/base/ids.ts";
 import { createRedactor } from "#src/base/redact.ts";
-import { ok } from "#src/base/result.ts";
+import { ok, type Result } from "#src/base/result.ts";
 import { formatProblems, secretsOf } from "#src/config/config.ts";
 import { type Environment, loadEnv } from "#src/config/environment.ts";
 import { type FirstLook, lookAt } from "#src/fix/first-look.ts";
 import { ONBOARDING_TITLE, type OnboardingFacts, renderOnboarding } from "#src/gate/onboarding.ts";
+import type { GitHubApp } from "#src/github/github-app.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import { findPlace, type Place } from "./installed-place.ts";
 import { postIntroduction, standingIntroduction } from "./introduction-issue.ts";
+import { type Judging, judge } from "./judging.ts";
 import { createLog, toStandardError } from "./logger.ts";
-import { openSandbox } from "./open-sandbox.ts";
-import { localDataDir } from "./places.ts";
-import { gitHosts, verificationPorts } from "./ports.ts";
+import { gitHosts } from "./ports.ts";
 import { proxiedFetch } from "./proxied-fetch.ts";
-import { exitCodeOf, listenToSignals } from "./signals.ts";
 
 export interface Introduction {
   /** `owner/name` */
@@ -49,47 +44,39 @@ export async function introduce(env: Environment, wanted: Introduction): Promise
     return 0;
   }
 
-  const runId = systemIds.runId(systemClock.now());
-  const dataDir = join(localDataDir(config.server.dataDir), "look", runId);
-  const ownConfig = { ...config, server: { ...config.server, dataDir } };
-  const parts = { ...shared, config: ownConfig, env, ids: systemIds };
-  const sandbox = await openSandbox({ ...parts, home: homedir() });
-  const ports = verificationPorts({ ...parts, sandbox }, { hosts: gitHosts(config.github.host), local: [] });
-  const stop = new AbortController();
-  const signals = listenToSignals();
-  const stopped = signals.come().then(() => stop.abort(new Error("stopped")));
-  try {
-    const { repository, installationId } = place.value;
-    const request = {
-      runId,
-      repository,
-      branch: repository.defaultBranch,
-      base: null,
-      signal: stop.signal,
-      begin: (what: string) => console.error(what),
-    };
-    const work = lookAt(ports, request, async (renew) => {
-      const token = await app.gitToken(installationId, repository, renew);
-      return token.ok ? token.value : null;
-    });
-    await Promise.race([work, stopped.then(() => work.catch(() => undefined))]);
-    const signal = signals.take();
-    if (signal !== null) return exitCodeOf(signal);
-    const look = await work;
-    if (!look.ok) return complain(look.error);
-    const body = renderOnboarding(factsOf(place.value, look.value));
-    const told = wanted.post
-      ? await postIntroduction(app, place.value, body)
-      : ok(`# ${ONBOARDING_TITLE}\n\n${body}`);
-    if (!told.ok) return complain(told.error);
-    console.log(told.value);
-    return canProve(look.value) ? 0 : 1;
-  } finally {
-    signals.close();
-    await ports.workspaces.remove(runId, false);
-    await sandbox.sweep();
-    await rm(dataDir, { recursive: true, force: true });
-  }
+  const sources = { hosts: gitHosts(config.github.host), local: [] };
+  const looked = await judge({ config, env, redactor, name: "look", sources }, (judging) =>
+    look(app, place.value, judging),
+  );
+  if (!looked.ok) return looked.error;
+  if (!looked.value.ok) return complain(looked.value.error);
+  const found = looked.value.value;
+  const body = renderOnboarding(factsOf(place.value, found));
+  const told = wanted.post
+    ? await postIntroduction(app, place.value, body)
+    : ok(`# ${ONBOARDING_TITLE}\n\n${body}`);
+  if (!told.ok) return complain(told.error);
+  console.log(told.value);
+  return canProve(found) ? 0 : 1;
+}
+
+function look(
+  app: GitHubApp,
+  { repository, installationId }: Place,
+  { ports, runId, signal }: Judging,
+): Promise<Result<FirstLook, string>> {
+  const request = {
+    runId,
+    repository,
+    branch: repository.defaultBranch,
+    base: null,
+    signal,
+    begin: (what: string) => console.error(what),
+  };
+  return lookAt(ports, request, async (renew) => {
+    const token = await app.gitToken(installationId, repository, renew);
+    return token.ok ? token.value : null;
+  });
 }
 
 function complain(problem: string): number {

@@ -6,6 +6,7 @@ import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import { createRedactor } from "#src/base/redact.ts";
+import { onGitHub } from "#src/cli/on-github.ts";
 import { openSandbox } from "#src/cli/open-sandbox.ts";
 import { createPorts } from "#src/cli/ports.ts";
 import { loadEnv, processEnvironment } from "#src/config/environment.ts";
@@ -188,16 +189,10 @@ async function portsOf(
   const ports = createPorts(
     { ...shared, sandbox, store, redactor },
     {
+      ...onGitHub(app, systemClock),
       // The dead say nothing more to GitHub.
       converse: (request, signal) =>
         githubConversation({ app, request, clock: systemClock, signal: AbortSignal.any([signal, dead]) }),
-      gitToken: (request) => async (renew) => {
-        const { id, owner, name } = request.repository;
-        const token = await app.gitToken(request.installationId, { id, owner, name }, renew);
-        return token.ok ? token.value : null;
-      },
-      tracePlace: (runId) => `agent-fix trace ${runId}`,
-      localRepositories: [],
     },
   );
   return { ports, sandbox };

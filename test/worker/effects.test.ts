@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { FULL, inTurn, sample, testPart } from "#test/support/tier.ts";
 import { crashWorld, type Kill, type LivingWorker } from "./crash-world.ts";
-import { assertTheOneEnd, begin, see } from "./one-end.ts";
+import { assertTheOneEnd, begin, nextWorkerEndsIt, see } from "./one-end.ts";
 
 async function killedAt(kill: Kill, intent = false): Promise<void> {
   await using world = await crashWorld(intent);
@@ -19,13 +19,7 @@ async function killedAt(kill: Kill, intent = false): Promise<void> {
   } finally {
     await first.gone();
   }
-  const second = await world.startWorker(null);
-  try {
-    assert.equal(await see(world, second), false);
-  } finally {
-    await second.gone();
-  }
-  await assertTheOneEnd(world);
+  await nextWorkerEndsIt(world);
 }
 
 /** How many writes a run has that nobody kills; effects that are added later are counted by themselves. */

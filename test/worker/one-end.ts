@@ -51,6 +51,17 @@ export async function begin(world: CrashWorld): Promise<void> {
   assert.ok((await world.store.createRun(world.request)).ok);
 }
 
+/** A worker that nobody kills takes the run up and brings it to its one end. */
+export async function nextWorkerEndsIt(world: CrashWorld): Promise<void> {
+  const worker = await world.startWorker(null);
+  try {
+    assert.equal(await see(world, worker), false);
+  } finally {
+    await worker.gone();
+  }
+  await assertTheOneEnd(world);
+}
+
 export async function assertTheOneEnd(world: CrashWorld): Promise<void> {
   const { github, store, request, baseSha } = world;
   const { runId, issue } = request;

@@ -6,16 +6,16 @@ import { type AgentEnd, type AgentLimits, NOTHING_SPENT, type Spent } from "#src
 import { INTENT_PROMPT } from "#src/harness/intent-prompt.ts";
 import { cleanIssueText } from "#src/harness/issue-text.ts";
 import { runAgent } from "#src/harness/loop.ts";
-import { promptHash, taskPrompt } from "#src/harness/prompt.ts";
+import { promptHash } from "#src/harness/prompt.ts";
 import type { Tool } from "#src/harness/tool.ts";
 import { toolSpec } from "#src/harness/tool-calls.ts";
 import { type Intent, intentDigest } from "#src/run/intent.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver, factsOf } from "../agent-observer.ts";
-import { checksText } from "../checks.ts";
 import { fetchedPackages } from "../package-managers.ts";
-import { createInstructions, type Instructions } from "../rounds.ts";
+import { createInstructions } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import { issueTask } from "../task.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
 
 export const INTENT_STEP = "intent";
@@ -78,7 +78,12 @@ async function look(context: RunContext, step: StepContext, place: Place): Promi
   const spent = await spentBefore(context);
   const tools = readingTools(context, place);
   const instructions = createInstructions(context, 0);
-  const task = taskFor(context, place.prepared, instructions);
+  const asked = [
+    context.request.parent?.instruction ?? "",
+    settings.instructions ?? "",
+    ...instructions.take(),
+  ];
+  const task = issueTask(context, place.prepared, asked, true);
   const hash = promptHash(INTENT_PROMPT, tools.map(toolSpec));
   trace.emit("prompt", { hash, chars: INTENT_PROMPT.length, task }, { step: INTENT_STEP });
   const end = await runAgent({
@@ -120,25 +125,6 @@ function limitsOf(context: RunContext, { settings }: Prepared, spent: Spent): Ag
     maxOutputTokens: operator.maxOutputTokens,
     contextTokens: operator.contextTokens,
   };
-}
-
-function taskFor(context: RunContext, prepared: Prepared, added: Instructions): string {
-  const { issue, parent } = context.request;
-  const { advice, settings, detected } = prepared;
-  const asked = [parent?.instruction ?? "", settings.instructions ?? "", ...added.take()];
-  const instruction = asked.filter((text) => text !== "").join("\n\n");
-  return taskPrompt({
-    title: issue.title,
-    body: issue.body,
-    author: issue.author,
-    delimiter: context.ports.ids.hex(8),
-    repositoryAdvice:
-      advice.length === 0 ? null : advice.map(({ path, text }) => `${path}:\n${text}`).join("\n\n"),
-    checks: checksText(context.request.checks ?? []),
-    testCommand: detected.test?.command ?? null,
-    instruction,
-    readOnly: true,
-  });
 }
 
 /** Ends the run when there is nothing that somebody could approve. */

@@ -8,19 +8,19 @@ import type { HarnessEvent } from "#src/harness/events.ts";
 import { cleanIssueText } from "#src/harness/issue-text.ts";
 import { runAgent } from "#src/harness/loop.ts";
 import { instructionNotice } from "#src/harness/notices.ts";
-import { promptHash, SYSTEM_PROMPT, taskPrompt } from "#src/harness/prompt.ts";
+import { promptHash, SYSTEM_PROMPT } from "#src/harness/prompt.ts";
 import { resume } from "#src/harness/resume.ts";
 import type { Tokenizer } from "#src/harness/tokenizer.ts";
 import { toolSpec } from "#src/harness/tool-calls.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
 import { type Checkpoints, openCheckpoints } from "../checkpoints.ts";
-import { checksText } from "../checks.ts";
 import { approvedIntent } from "../intents.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import { findRestingPlace, markStopped, type RestingPlace, startOfRound } from "../resting-place.ts";
 import { createInstructions, type Instructions, roundsSentBack } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import { issueTask } from "../task.ts";
 import { addTallies, createWorkKeeper, goesOn, talliesIn, type WorkKeeper } from "../work-keeper.ts";
 import { runSuiteIn } from "./baseline.ts";
 import { COLLECT_STEP, type Collected } from "./collect.ts";
@@ -292,7 +292,7 @@ function issueText(context: RunContext): string {
 }
 
 function taskFor(context: RunContext, place: Work): string {
-  const { issue, parent } = context.request;
+  const { parent } = context.request;
   const sentBack = roundsSentBack(context).at(-1);
   const fresh = place.instructions.take();
   if (place.from.midRound) return [goesOn(place.from), ...fresh.map(instructionNotice)].join("\n\n");
@@ -305,17 +305,8 @@ function taskFor(context: RunContext, place: Work): string {
     intentText(context),
     sentBack ?? "",
     ...added,
-  ].filter(notEmpty);
-  return taskPrompt({
-    title: issue.title,
-    body: issue.body,
-    author: issue.author,
-    delimiter: context.ports.ids.hex(8),
-    repositoryAdvice: adviceText(place.prepared),
-    checks: checksText(context.request.checks ?? []),
-    testCommand: place.prepared.detected.test?.command ?? null,
-    ...(instructions.length === 0 ? {} : { instruction: instructions.join("\n\n") }),
-  });
+  ];
+  return issueTask(context, place.prepared, instructions);
 }
 
 /** What the agent said it would do, once a maintainer has approved it. */
@@ -329,11 +320,6 @@ function intentText(context: RunContext): string {
 
 function notEmpty(text: string): boolean {
   return text !== "";
-}
-
-function adviceText(prepared: Prepared): string | null {
-  if (prepared.advice.length === 0) return null;
-  return prepared.advice.map(({ path, text }) => `${path}:\n${text}`).join("\n\n");
 }
 
 /** The suite as the agent sees it: in a copy, so that it can't leave processes or noise in its work. */

@@ -1,0 +1,28 @@
+/** The agent's first task: the issue, what the repository advises, the checks that fail, and what maintainers ask for. */
+
+import { taskPrompt } from "#src/harness/prompt.ts";
+import { checksText } from "./checks.ts";
+import type { RunContext } from "./run-context.ts";
+import type { Prepared } from "./steps/prepare.ts";
+
+/** `instructions`: maintainers' words, empty ones left out; `readOnly`: the agent is to say what it would do. */
+export function issueTask(
+  { request, ports }: RunContext,
+  { advice, detected }: Prepared,
+  instructions: readonly string[],
+  readOnly = false,
+): string {
+  const { title, body, author } = request.issue;
+  return taskPrompt({
+    title,
+    body,
+    author,
+    delimiter: ports.ids.hex(8),
+    repositoryAdvice:
+      advice.length === 0 ? null : advice.map(({ path, text }) => `${path}:\n${text}`).join("\n\n"),
+    checks: checksText(request.checks ?? []),
+    testCommand: detected.test?.command ?? null,
+    instruction: instructions.filter((text) => text !== "").join("\n\n"),
+    ...(readOnly ? { readOnly } : {}),
+  });
+}

@@ -52,6 +52,7 @@ export function relatedCalls(context: CallContext): RelatedCalls {
 
 const CROSS_REFERENCE = z.object({
   event: z.literal("cross-referenced"),
+  created_at: z.string(),
   source: z.object({
     issue: z.object({
       number: z.number().int(),
@@ -61,10 +62,12 @@ const CROSS_REFERENCE = z.object({
       html_url: z.string(),
       repository_url: z.string(),
       user: z.object({ login: z.string(), type: z.string() }).nullish(),
+      author_association: z.string().nullish(),
       pull_request: z.object({ merged_at: z.string().nullish() }),
     }),
   }),
 });
+const INSIDERS: readonly string[] = ["OWNER", "MEMBER", "COLLABORATOR"];
 const REOPENED = z.object({ event: z.literal("reopened"), created_at: z.string() });
 
 /** An issue as texts name it. */
@@ -121,7 +124,12 @@ async function fixClaims(
     const ours = pull.user?.type === "Bot" && pull.user.login === identity.value.botLogin;
     if (!counts || ours || !home.toLowerCase().endsWith(here)) continue;
     if (!claimsToClose(`${title}\n${body ?? ""}`, named)) continue;
-    claims.set(number, { kind: "pull_request", number, state: state === "open" ? "open" : "merged", url });
+    claims.set(number, {
+      ...{ kind: "pull_request", number, state: state === "open" ? "open" : "merged", url },
+      accepted: state !== "open" && Date.parse(read.data.created_at) <= mergedAt,
+      by: pull.user?.login ?? null,
+      insider: INSIDERS.includes(pull.author_association ?? ""),
+    });
   }
   const commits = await commitsSince(context, { named, since, branch });
   return commits.ok ? ok([...claims.values(), ...commits.value]) : commits;

@@ -27,6 +27,12 @@ export type FixClaim =
       readonly number: number;
       readonly state: "open" | "merged";
       readonly url: string;
+      /** Merged, having named the issue by then: somebody with write access took it. A text can be edited later. */
+      readonly accepted: boolean;
+      /** Login of who opened it; null: an account that is gone. */
+      readonly by: string | null;
+      /** GitHub counts the author among the repository's people. It decides nothing (FAULTS F06); whoever asks about a few authors only begins with these. */
+      readonly insider: boolean;
     }
   | { readonly kind: "commit"; readonly sha: string; readonly url: string };
 

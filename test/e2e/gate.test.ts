@@ -150,6 +150,7 @@ describe("what others have done, and plans one after another", CLAIMS, () => {
     const issue = world.openIssue({ title: "add subtracts" }, repo);
     await github.pushCommit(repo, { by: "tom", branch: "theirs", files: { x: "y" } });
     await github.openPullRequest(repo, "tom", { title: "Add", body: `Fixes #${issue}`, branch: "theirs" });
+    github.setPermission(repo, "tom", "write");
     github.label(repo, issue, MAINTAINER, LABEL);
     await world.untilState(issue, "failed", repo);
     const told = await world.untilComment(issue, "answer", {
@@ -180,5 +181,25 @@ describe("what others have done, and plans one after another", CLAIMS, () => {
     github.comment(repo, issue, MAINTAINER, "/cancel");
     await world.untilState(issue, "cancelled", repo);
     assert.equal(github.pullRequests(repo).length, 1, "only theirs");
+  });
+
+  test("a stranger's pull request that says it closes the issue is named in status and plan, and stops nothing", async () => {
+    const world = shared.get();
+    const { github } = world;
+    const repo = `${OWNER}/stranger`;
+    await world.addRepository({ name: "stranger", files: tinyFiles() });
+    const issue = world.openIssue({ title: "add subtracts" }, repo);
+    await github.pushCommit(repo, { by: "eve", branch: "theirs", files: { x: "y" } });
+    const theirs = { title: "Add", body: `Fixes #${issue}`, branch: "theirs" };
+    const number = await github.openPullRequest(repo, "eve", theirs);
+    github.label(repo, issue, MAINTAINER, LABEL);
+    await world.untilState(issue, "awaiting_approval", repo);
+    const named = new RegExp(
+      `Somebody else has a pull request for this issue: #.?${number} \\(open\\) by eve`,
+    );
+    await world.untilComment(issue, "plan", { repo, text: named });
+    await world.untilComment(issue, "status", { repo, text: named });
+    github.comment(repo, issue, MAINTAINER, "/cancel");
+    await world.untilState(issue, "cancelled", repo);
   });
 });

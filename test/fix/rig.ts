@@ -10,7 +10,7 @@ import type { FixPorts, OperatorSettings } from "#src/fix/ports.ts";
 import { openRun, type RunContext } from "#src/fix/run-context.ts";
 import type { KnownPermission } from "#src/gate/who.ts";
 import type { GitHubFailure, ReviewComment } from "#src/github/github.ts";
-import type { FailedCheckRun } from "#src/github/surroundings.ts";
+import type { FailedCheckRun, FixClaim } from "#src/github/surroundings.ts";
 import type { Run, RunEvent, RunRequest } from "#src/run/run.ts";
 import { reduce } from "#src/run/transition.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
@@ -25,6 +25,9 @@ export interface Talk {
   readonly statuses: string[];
   readonly calls: string[];
   permission: KnownPermission;
+  /** What single people may do, where it is not `permission`. */
+  permissions: Readonly<Record<string, KnownPermission>>;
+  claims: readonly FixClaim[];
   /** Teams that everybody is in. */
   teams: string[];
   labelledAgain: boolean;
@@ -72,6 +75,8 @@ export async function fixRig(request: RunRequest = sampleRequest()): Promise<Fix
     statuses: [],
     calls: [],
     permission: "write",
+    permissions: {},
+    claims: [],
     teams: [],
     labelledAgain: false,
     failure: null,
@@ -141,7 +146,10 @@ function recorded(talk: Talk): Conversation {
   return {
     welcome: () => write("welcome", null),
     mayStart: async () => ({ go: true }),
-    permission: async () => talk.permission,
+    permission: async (login) => {
+      talk.calls.push(`permission ${login}`);
+      return talk.permissions[login] ?? talk.permission;
+    },
     isMember: async (team) => talk.teams.includes(team),
     labelledAfter: async () => talk.labelledAgain,
     status: async (_journal, body) => {
@@ -157,7 +165,7 @@ function recorded(talk: Talk): Conversation {
     result: (_journal, render) => write(`result ${render("full").length > 0}`, null),
     concludePlan: (id) => write(`conclude ${id}`, id === null ? null : `node-${id}`),
     fold: (nodeId) => write(`fold ${nodeId}`, null),
-    fixClaims: async () => ok([]),
+    fixClaims: async () => ok(talk.claims),
     failedChecks: async () => ok(talk.failedChecks),
     answer: (_journal, { commentId, reaction, body }) =>
       write(`answer ${commentId} ${reaction} ${body}`, null),

@@ -56,11 +56,13 @@ test("open and merged pull requests and commits of others that say so are claims
   await hub.pushCommit(REPO, { by: "tom", files: { c: "c" }, message: `Pad\n\nfixes #${issue}` });
   const [first, commit, ...more] = await claims();
   assert.ok(first?.kind === "pull_request" && first.number === open && first.state === "open");
+  assert.equal(first.by, "tom");
+  assert.equal(first.accepted, false);
   assert.equal(commit?.kind, "commit");
   assert.deepEqual(more, []);
   await hub.mergePullRequest(REPO, open, "maya");
   const merged = (await claims())[0];
-  assert.ok(merged?.kind === "pull_request" && merged.state === "merged");
+  assert.ok(merged?.kind === "pull_request" && merged.state === "merged" && merged.accepted);
   await clock.advance(5_000);
   hub.reopenIssue(REPO, issue, "ravi");
   assert.deepEqual(await claims(), [], "what was tried before it was opened again did not fix it");

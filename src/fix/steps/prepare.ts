@@ -6,6 +6,7 @@ import type { FailureCode } from "#src/run/run.ts";
 import type { ImageWish } from "#src/sandbox/sandbox.ts";
 import type { Detected } from "#src/verify/verify.ts";
 import type { CommitFiles, GitFailure } from "#src/workspace/workspace.ts";
+import { claimsOf } from "../claims.ts";
 import { asJson, type RunContext } from "../run-context.ts";
 
 export interface Prepared {
@@ -65,36 +66,6 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
   const described = await describeBase(context, base.value.headSha, target, settings.value);
   const prepared: Prepared = { ...described, related: claims.related };
   return { kind: "done", output: asJson(prepared) };
-}
-
-/**
- * Whether somebody else has it in hand, asked before money is spent. `stop`: a pull request says that it closes the issue; a
- * person who says `/retry` wants a run all the same. Without an answer of GitHub's the run goes on.
- */
-async function claimsOf(
-  context: RunContext,
-  createdAt: number | undefined,
-): Promise<{ readonly stop: string | null; readonly related: readonly string[] }> {
-  const { request, conversation, trace } = context;
-  if (request.trigger !== "label" || createdAt === undefined) return { stop: null, related: [] };
-  const found = await conversation.fixClaims(createdAt);
-  if (!found.ok) {
-    trace.emit("warning", { text: `what others do about the issue: ${found.error.message}` });
-    return { stop: null, related: [] };
-  }
-  const pulls = found.value.flatMap((claim) =>
-    claim.kind === "pull_request" ? [`pull request ${claim.number} (${claim.state})`] : [],
-  );
-  const commits = found.value.flatMap((claim) => (claim.kind === "commit" ? [claim.sha.slice(0, 12)] : []));
-  const related =
-    commits.length === 0
-      ? []
-      : [
-          `${commits.slice(0, 5).join(", ")} on ${request.repository.defaultBranch} ${commits.length === 1 ? "says" : "say"} in the commit message that this issue is closed by it.`,
-        ];
-  if (pulls.length === 0) return { stop: null, related };
-  const stop = `Already in hand: ${pulls.slice(0, 5).join(", ")} ${pulls.length === 1 ? "says that it closes" : "say that they close"} this issue, so nothing was begun. Say /retry to have me do it all the same.`;
-  return { stop, related };
 }
 
 function beginStory(context: RunContext): void {

@@ -2,6 +2,7 @@
 
 import type { Clock } from "#src/base/clock.ts";
 import { githubConversation } from "#src/fix/github-conversation.ts";
+import { TokenHeldBack } from "#src/fix/held-back.ts";
 import type { FixPorts } from "#src/fix/ports.ts";
 import type { GitHubApp } from "#src/github/github-app.ts";
 import type { PlaceParts } from "./ports.ts";
@@ -20,6 +21,7 @@ export function onGitHub(app: GitHubApp, clock: Clock): PlaceParts {
     gitToken: (request) => async (renew) => {
       const { id, owner, name } = request.repository;
       const token = await app.gitToken(request.installationId, { id, owner, name }, renew);
+      if (!token.ok && token.error.code === "rate_limited") throw new TokenHeldBack(token.error);
       return token.ok ? token.value : null;
     },
     tracePlace: (runId) => `agent-fix trace ${runId}`,

@@ -22,7 +22,9 @@ export type StartCheck =
       readonly by: string;
       readonly why: "unlabeled" | "issue_closed" | "pull_request_closed";
     }
-  | { readonly go: false; readonly end: "failed"; readonly code: FailureCode; readonly message: string };
+  | { readonly go: false; readonly end: "failed"; readonly code: FailureCode; readonly message: string }
+  /** A rate limit kept the question from being asked: nothing is wrong with the run. */
+  | { readonly go: false; readonly end: "held_back"; readonly failure: GitHubFailure };
 
 /** The effect under which the intent comment is kept. */
 export const INTENT_EFFECT = "intent-comment";

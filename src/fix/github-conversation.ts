@@ -114,11 +114,8 @@ function standsWhole(body: string, render: Render): boolean {
 
 async function mayStart(parts: ConversationParts, github: GitHub): Promise<StartCheck> {
   const { app, request } = parts;
-  const failed = (code: "permission" | "github_failed", message: string): StartCheck => ({
-    go: false,
-    end: "failed",
-    code,
-    message,
+  const failed = (code: "permission", message: string): StartCheck => ({
+    ...{ go: false, end: "failed", code, message },
   });
   const { issue } = request;
   const granted = await app.permissions(request.installationId);
@@ -131,10 +128,7 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
     );
   const permission = await github.permission(request.askedBy);
   if (!permission.ok)
-    return failed(
-      "github_failed",
-      `I could not check what ${request.askedBy} may do here: ${permission.error.message}`,
-    );
+    return unasked(permission.error, `I could not check what ${request.askedBy} may do here`);
   const { askedBy: login } = request;
   const who = { login, permission: permission.value, approvers: EVERYONE_WHO_WRITES, teams: [] };
   const may = ruling(who, "decide");
@@ -145,7 +139,7 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
     );
   if (request.pullRequest !== undefined) return mayRevise(github, request.pullRequest);
   const now = await github.issue(issue.number);
-  if (!now.ok) return failed("github_failed", `I could not read the issue: ${now.error.message}`);
+  if (!now.ok) return unasked(now.error, "I could not read the issue");
   if (!now.value.open) return { go: false, end: "cancelled", by: "github", why: "issue_closed" };
   // Events can arrive out of order: what the issue says now wins, when it is newer than what started the run.
   const newer = now.value.updatedAt > issue.updatedAt;
@@ -154,12 +148,14 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
   return { go: true, createdAt: now.value.createdAt };
 }
 
+function unasked(failure: GitHubFailure, what: string): StartCheck {
+  if (failure.code === "rate_limited") return { go: false, end: "held_back", failure };
+  return { go: false, end: "failed", code: "github_failed", message: `${what}: ${failure.message}` };
+}
+
 async function mayRevise(github: GitHub, { number, branch }: OpenPullRequest): Promise<StartCheck> {
   const pull = await github.pullRequestOf(branch);
-  if (!pull.ok) {
-    const message = `I could not read the pull request: ${pull.error.message}`;
-    return { go: false, end: "failed", code: "github_failed", message };
-  }
+  if (!pull.ok) return unasked(pull.error, "I could not read the pull request");
   const open = pull.value?.number === number && pull.value.state === "open";
   return open ? { go: true } : { go: false, end: "cancelled", by: "github", why: "pull_request_closed" };
 }

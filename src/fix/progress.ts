@@ -7,6 +7,9 @@ export interface Progress {
   trace(): TraceFacts | null;
   setTrace(facts: TraceFacts): void;
   running(): ReadonlySet<string>;
+  /** When a rate limit that holds this run back is over, ms since the epoch; null: nothing does. */
+  heldUntil(): number | null;
+  holdUntil(instant: number | null): void;
   stepStarted(step: string): void;
   stepEnded(step: string): void;
   /** Called on every change, for whoever shows the status. */
@@ -15,6 +18,7 @@ export interface Progress {
 
 export function createProgress(): Progress {
   let facts: TraceFacts | null = null;
+  let held: number | null = null;
   const running = new Set<string>();
   const listeners: (() => void)[] = [];
   const changed = () => {
@@ -27,6 +31,11 @@ export function createProgress(): Progress {
       changed();
     },
     running: () => running,
+    heldUntil: () => held,
+    holdUntil: (instant) => {
+      held = instant;
+      changed();
+    },
     stepStarted: (step) => {
       running.add(step);
       changed();

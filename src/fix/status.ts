@@ -80,6 +80,7 @@ function statusFacts(context: RunContext, queuePosition: number | null): StatusF
     steps: stepStates(context),
     trace: context.progress.trace(),
     queuePosition: context.run().state === "queued" ? queuePosition : null,
+    heldUntil: context.progress.heldUntil(),
     undecided: isUndecided(context),
     tracePlace: operator.tracePlace(context.runId),
     notes: preparedOf(context)?.related ?? [],

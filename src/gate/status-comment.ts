@@ -21,6 +21,8 @@ export interface StatusFacts {
   readonly trace: TraceFacts | null;
   /** Runs ahead of this one; null when it is not queued. */
   readonly queuePosition: number | null;
+  /** When GitHub's rate limit, which holds the run back, is over, ms since the epoch; null: nothing does. */
+  readonly heldUntil: number | null;
   /** True: GitHub gave no answer whether the pull request stands, and is asked again. */
   readonly undecided: boolean;
   readonly tracePlace: string;
@@ -44,6 +46,7 @@ export function renderStatus(facts: StatusFacts): string {
   const parts = [
     formatMarker({ runId: run.request.runId, kind: "status", seq: 1, forComment: null }),
     `**agent-fix** · run \`${run.request.runId}\` · ${stateSentence(facts.run, facts.queuePosition)}${facts.undecided ? UNDECIDED : ""}`,
+    facts.heldUntil === null ? null : heldSentence(facts.heldUntil),
     // Here too, since the comment that tells more may be what GitHub did not take.
     run.state === "failed" ? oneLine(run.message, 300) : null,
     checksSentence(facts),
@@ -54,6 +57,10 @@ export function renderStatus(facts: StatusFacts): string {
     `Trace: ${code(facts.tracePlace)} · as of ${isoTime(facts.asOf).slice(0, 19)}Z · \`/status\` \`/cancel\` \`/help\``,
   ];
   return parts.filter((part) => part !== null).join("\n\n");
+}
+
+function heldSentence(until: number): string {
+  return `Held back: GitHub's rate limit for this installation is used up until about ${isoTime(until).slice(11, 16)}Z. I go on then, with all there is so far.`;
 }
 
 const PASSED: readonly string[] = ["success", "neutral", "skipped"];

@@ -134,6 +134,7 @@ async function goOn(attended: Attended): Promise<"leave" | "later"> {
     }
     // Whoever reads the intent sees who approved it; what GitHub does not take now is made up for at the end.
     await unlessStopped(concludeIntent(context), facts);
+    context.progress.holdUntil(null);
     const end = await drive({
       steps: stepsFor(context),
       log: context.stepLog,
@@ -186,8 +187,9 @@ async function afterDrive(attended: Attended, end: DriveEnd): Promise<"again" | 
       await endFailed(context, end);
       return "again";
     case "waiting": {
-      // GitHub gave no answer, or takes no plan for a while; the next visit asks again.
-      if (end.step === PUBLISH_STEP || isPlanHeldBack(context, end.step)) {
+      // GitHub gave no answer, or takes nothing for a while; the next visit asks again.
+      const held = context.progress.heldUntil() !== null;
+      if (held || end.step === PUBLISH_STEP || isPlanHeldBack(context, end.step)) {
         await unlessStopped(status.show(), facts);
         return "later";
       }

@@ -165,7 +165,7 @@ async function visit(
         await queue.drop(runId, "work");
         await tellPositions(queue);
       }
-      return done ? Number.POSITIVE_INFINITY : AGAIN_AFTER_MS;
+      return done ? Number.POSITIVE_INFINITY : againAfter(context);
     } finally {
       context.trace.close();
     }
@@ -177,6 +177,12 @@ async function visit(
     heart.stop();
     await ports.store.release(lease);
   }
+}
+
+/** What a rate limit holds back asks when it is over, and holds no slot until then. */
+function againAfter({ progress, ports }: RunContext): number {
+  const left = (progress.heldUntil() ?? 0) - ports.clock.now();
+  return Math.min(Math.max(left, AGAIN_AFTER_MS), SWEEP_EVERY_MS);
 }
 
 /** Ends a plan that a newer run has superseded, or that nobody has answered for too long. */

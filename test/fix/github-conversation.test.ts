@@ -293,6 +293,19 @@ test("a look-up that fails is a no, with what could not be looked up", async () 
   }
 });
 
+test("F13: a rate limit met before the work is no answer at all: the run is held back until it is over, whichever question met it", async () => {
+  for (const path of [/permission$/, /issues\/\d+$/]) {
+    await using rig = await talkRig();
+    const reset = String(Math.floor(rig.clock.now() / 1000) + 1_800);
+    const headers = { "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset };
+    const body = { message: "API rate limit exceeded" };
+    rig.fail("GET", path, { kind: "status", status: 403, body, headers });
+    const answer = await rig.talk().mayStart();
+    assert.ok(!answer.go && answer.end === "held_back", JSON.stringify(answer));
+    assert.equal(answer.failure.retryAfterMs, 1_800_000);
+  }
+});
+
 test("F19: what the installation lacks is named before anything costs money", async () => {
   const permissions = { metadata: "read", contents: "read", issues: "write" };
   await using rig = await talkRig({ permissions });

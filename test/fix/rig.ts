@@ -5,7 +5,7 @@ import { systemIds } from "#src/base/ids.ts";
 import { silentLog } from "#src/base/log.ts";
 import { createRedactor } from "#src/base/redact.ts";
 import { err, ok, type Result } from "#src/base/result.ts";
-import type { Conversation } from "#src/fix/conversation.ts";
+import type { Conversation, StartCheck } from "#src/fix/conversation.ts";
 import type { FixPorts, OperatorSettings } from "#src/fix/ports.ts";
 import { openRun, type RunContext } from "#src/fix/run-context.ts";
 import type { KnownPermission } from "#src/gate/who.ts";
@@ -24,6 +24,8 @@ import { tempDir } from "#test/support/temp-dir.ts";
 export interface Talk {
   readonly statuses: string[];
   readonly calls: string[];
+  /** Whether the run may begin. */
+  start: StartCheck;
   permission: KnownPermission;
   /** What single people may do, where it is not `permission`. */
   permissions: Readonly<Record<string, KnownPermission>>;
@@ -71,19 +73,7 @@ export async function fixRig(request: RunRequest = sampleRequest()): Promise<Fix
   const clock = createManualClock();
   const store = openSqliteStore({ path: join(dir.path, "state.db"), clock });
   const redactor = createRedactor();
-  const talk: Talk = {
-    statuses: [],
-    calls: [],
-    permission: "write",
-    permissions: {},
-    claims: [],
-    teams: [],
-    labelledAgain: false,
-    failure: null,
-    gate: null,
-    reviewComments: [],
-    failedChecks: [],
-  };
+  const talk = newTalk();
   const traces = join(dir.path, "traces");
   const ports = withoutTheRest({
     store,
@@ -120,6 +110,23 @@ export async function fixRig(request: RunRequest = sampleRequest()): Promise<Fix
   };
 }
 
+export function newTalk(): Talk {
+  return {
+    statuses: [],
+    calls: [],
+    start: { go: true },
+    permission: "write",
+    permissions: {},
+    claims: [],
+    teams: [],
+    labelledAgain: false,
+    failure: null,
+    gate: null,
+    reviewComments: [],
+    failedChecks: [],
+  };
+}
+
 /** Ports that these tests do not reach complain when they are used. */
 export function withoutTheRest(given: Partial<FixPorts>): FixPorts {
   const missing = (port: string) =>
@@ -138,14 +145,18 @@ export function withoutTheRest(given: Partial<FixPorts>): FixPorts {
   return { ...none, ...given } as FixPorts;
 }
 
-function recorded(talk: Talk): Conversation {
+/** A conversation that goes nowhere. */
+export function recorded(talk: Talk): Conversation {
   const write = async <T>(call: string, value: T): Promise<Result<T, GitHubFailure>> => {
     talk.calls.push(call);
     return talk.failure === null ? ok(value) : err(talk.failure);
   };
   return {
     welcome: () => write("welcome", null),
-    mayStart: async () => ({ go: true }),
+    mayStart: async () => {
+      talk.calls.push("mayStart");
+      return talk.start;
+    },
     permission: async (login) => {
       talk.calls.push(`permission ${login}`);
       return talk.permissions[login] ?? talk.permission;

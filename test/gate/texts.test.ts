@@ -277,6 +277,7 @@ test("the status comment in every state, as people read it", () => {
       ],
       trace: state === "queued" ? null : TRACE,
       queuePosition: state === "queued" ? 2 : null,
+      heldUntil: null,
       undecided: state === "publishing",
       tracePlace: `agent-fix trace ${RUN_ID}`,
       notes: state === "preparing" ? ["`3f2a` on main says that it closes this issue."] : [],

@@ -5,8 +5,9 @@ import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { FailureCode } from "#src/run/run.ts";
 import type { ImageWish } from "#src/sandbox/sandbox.ts";
 import type { Detected } from "#src/verify/verify.ts";
-import type { CommitFiles, GitFailure } from "#src/workspace/workspace.ts";
+import type { CommitFiles, GitFailure, GitToken } from "#src/workspace/workspace.ts";
 import { claimsOf } from "../claims.ts";
+import { holdBack, watchedToken } from "../held-back.ts";
 import { asJson, type RunContext } from "../run-context.ts";
 
 export interface Prepared {
@@ -24,6 +25,8 @@ export interface Prepared {
   readonly related?: readonly string[];
 }
 
+export const PREPARE_STEP = "prepare";
+const CANNOT_BEGIN = "The work could not begin";
 const SETTINGS_FILE = ".github/agent-fix.yml";
 const ADVICE_FILES = ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", "CONTRIBUTING.md"];
 const TEMPLATE_FILES = [
@@ -43,6 +46,7 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
   await context.enter("preparing");
   const start = await context.conversation.mayStart();
   if (!start.go) {
+    if (start.end === "held_back") return holdBack(context, PREPARE_STEP, start.failure, CANNOT_BEGIN);
     if (start.end === "failed") return failed(start.code, start.message);
     // The driver reads this code and ends the run as cancelled.
     return { kind: "failed", code: `cancelled:${start.why}`, message: start.by, retry: false };
@@ -50,8 +54,14 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
   const claims = await claimsOf(context, start.createdAt);
   if (claims.stop !== null) return failed("already_claimed", claims.stop);
   const { repository } = context.request;
-  const head = await fetchBranch(context, repository.defaultBranch, step.signal);
-  if (!head.ok) return gitFailed(head.error);
+  const git = watchedToken(context.ports.gitToken(context.request));
+  const fetch = (branch: string) => fetchBranch(context, branch, git.token, step.signal);
+  const head = await fetch(repository.defaultBranch);
+  const unfetched = (failure: GitFailure) => {
+    const held = git.heldBack();
+    return held === null ? gitFailed(failure) : holdBack(context, PREPARE_STEP, held, CANNOT_BEGIN);
+  };
+  if (!head.ok) return unfetched(head.error);
   const files = context.ports.workspaces.files(repository.id, head.value.headSha);
   const settings = context.ports.readSettings(await readText(files, SETTINGS_FILE));
   if (!settings.ok)
@@ -61,8 +71,8 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
     );
   const { pullRequest } = context.request;
   const target = pullRequest?.branch ?? settings.value.targetBranch ?? repository.defaultBranch;
-  const base = target === repository.defaultBranch ? head : await fetchBranch(context, target, step.signal);
-  if (!base.ok) return gitFailed(base.error);
+  const base = target === repository.defaultBranch ? head : await fetch(target);
+  if (!base.ok) return unfetched(base.error);
   const described = await describeBase(context, base.value.headSha, target, settings.value);
   const prepared: Prepared = { ...described, related: claims.related };
   return { kind: "done", output: asJson(prepared) };
@@ -110,10 +120,9 @@ async function describeBase(
   return { baseSha, targetBranch, settings, detected, advice, template, image };
 }
 
-function fetchBranch(context: RunContext, branch: string, signal: AbortSignal) {
-  const { workspaces, gitToken } = context.ports;
+function fetchBranch(context: RunContext, branch: string, token: GitToken, signal: AbortSignal) {
   const { id, cloneUrl } = context.request.repository;
-  return workspaces.fetch({ id, cloneUrl }, branch, gitToken(context.request), signal);
+  return context.ports.workspaces.fetch({ id, cloneUrl }, branch, token, signal);
 }
 
 async function readText(files: CommitFiles, path: string): Promise<string | null> {

@@ -3,11 +3,14 @@
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { Proposal } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
+import { holdBack, watchedToken } from "../held-back.ts";
 import { asJson, type RunContext } from "../run-context.ts";
 import { runSuiteIn } from "./baseline.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
 import { buildSetUp } from "./setup.ts";
 import { establish, traceVerdict } from "./verify.ts";
+
+const RECHECK_STEP = "recheck";
 
 export interface Rechecked {
   /** For the pull request's footer; null when the base had not moved. */
@@ -20,6 +23,8 @@ export async function recheck(context: RunContext, step: StepContext): Promise<O
     throw new Error(`recheck was reached in state ${run.state}`);
   const { proposal } = run.plan;
   const head = await context.conversation.branchHead(proposal.targetBranch);
+  if (!head.ok && head.error.code === "rate_limited")
+    return holdBack(context, RECHECK_STEP, head.error, "The target branch could not be read");
   if (!head.ok)
     return failed(
       "github_failed",
@@ -46,15 +51,14 @@ async function recheckOn(
   proposal: Proposal,
   approved: Verdict,
 ): Promise<Outcome> {
-  const { workspaces, gitToken } = context.ports;
+  const { workspaces } = context.ports;
   const { repository } = context.request;
   const source = { id: repository.id, cloneUrl: repository.cloneUrl };
-  const fetched = await workspaces.fetch(
-    source,
-    proposal.targetBranch,
-    gitToken(context.request),
-    step.signal,
-  );
+  const git = watchedToken(context.ports.gitToken(context.request));
+  const fetched = await workspaces.fetch(source, proposal.targetBranch, git.token, step.signal);
+  const held = git.heldBack();
+  if (!fetched.ok && held !== null)
+    return holdBack(context, RECHECK_STEP, held, "The moved base could not be fetched");
   if (!fetched.ok) return gitFailed(fetched.error);
   const newBase = fetched.value.headSha;
   const merged = await workspaces.merge({

@@ -14,7 +14,7 @@ import type { Environment } from "#src/config/environment.ts";
 import { createGitHubApp } from "#src/github/octokit.ts";
 import { createEmbeddedQueue } from "#src/queue/embedded.ts";
 import { type DataLock, lockDataDir } from "#src/store/data-lock.ts";
-import { openSqliteStore } from "#src/store/sqlite.ts";
+import { openThreadedStore } from "#src/store/sqlite-threaded.ts";
 import { createWorker, type Worker } from "#src/worker/worker.ts";
 import { followMoves, onGitHub } from "./on-github.ts";
 import { openSandbox } from "./open-sandbox.ts";
@@ -64,7 +64,7 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
   const clock = options.clock ?? systemClock;
   const ids = options.ids ?? systemIds;
   const sandbox = await openSandbox({ config, env: options.env, clock, ids, log, home: homedir() });
-  const store = openSqliteStore({ path: `${config.server.dataDir}/state.db`, clock });
+  const store = await openThreadedStore({ path: `${config.server.dataDir}/state.db`, clock });
   const queue = createEmbeddedQueue({
     concurrency: { work: config.limits.concurrency, desk: DESK_CONCURRENCY },
     clock,

@@ -9,6 +9,7 @@ import { SQL } from "./sql.ts";
 import { openDatabase } from "./sqlite-database.ts";
 import type { AppendRefusal, Lease, NewFact, Receipt, Store, StoredEvent } from "./store.ts";
 import { StoreError, storeError } from "./store-error.ts";
+import { type Answer, type GroupedCall, inTransaction, together } from "./together.ts";
 
 /** GitHub offers redelivery for three days; a busy installation sends fewer deliveries than this in that time. */
 const DELIVERIES_KEPT = 10_000;
@@ -25,16 +26,25 @@ interface Connection {
   transaction<T>(work: () => T, keep?: (value: T) => boolean): T;
 }
 
+export interface SqliteStore extends Store {
+  /** Makes calls of this store's methods in one transaction: see `together.ts`. */
+  together(calls: readonly GroupedCall[]): Promise<readonly Answer[]>;
+}
+
+export interface SqliteOptions {
+  readonly path: string;
+  readonly clock: Now;
+}
+
+type Now = Pick<Clock, "now">;
+
 /** Opens the store at `path`, creating directory and file; throws a StoreError that says what to do. */
-export function openSqliteStore(options: { readonly path: string; readonly clock: Clock }): Store {
+export function openSqliteStore(options: SqliteOptions): SqliteStore {
   return createSqliteStore(openDatabase(options.path), options);
 }
 
 /** The store over a database that `openDatabase` has opened; `close` closes it. */
-export function createSqliteStore(
-  database: DatabaseSync,
-  options: { readonly path: string; readonly clock: Clock },
-): Store {
+export function createSqliteStore(database: DatabaseSync, options: SqliteOptions): SqliteStore {
   const connection = connect(database);
   const parts = {
     ...deliveries(connection, options.clock),
@@ -51,7 +61,11 @@ export function createSqliteStore(
     },
   };
   const guarded = guard(store, options.path);
-  return { ...guarded, ready: () => guarded.ready().catch(() => false) };
+  return {
+    ...guarded,
+    ready: () => guarded.ready().catch(() => false),
+    together: (calls) => together(database, calls),
+  };
 }
 
 /** Every rejection becomes a StoreError with the path and the remedy in it. */
@@ -82,23 +96,13 @@ function connect(database: DatabaseSync): Connection {
     row: (sql, values) => statement(sql).get(values),
     rows: (sql, values) => statement(sql).all(values),
     change: (sql, values) => Number(statement(sql).run(values).changes),
-    transaction: (work, keep = () => true) => {
-      database.exec("BEGIN IMMEDIATE");
-      try {
-        const value = work();
-        database.exec(keep(value) ? "COMMIT" : "ROLLBACK");
-        return value;
-      } catch (error) {
-        if (database.isTransaction) database.exec("ROLLBACK");
-        throw error;
-      }
-    },
+    transaction: (work, keep = () => true) => inTransaction(database, work, keep),
   };
 }
 
 function deliveries(
   connection: Connection,
-  clock: Clock,
+  clock: Now,
 ): Pick<Store, "receive" | "knownDeliveries" | "newestDeliveryAt"> {
   const { row, rows, change, transaction } = connection;
 
@@ -134,7 +138,7 @@ function deliveries(
 
 function runs(
   connection: Connection,
-  clock: Clock,
+  clock: Now,
 ): Pick<Store, "createRun" | "run" | "latestRun" | "runs" | "runsOf" | "runsOfPullRequest" | "openRuns"> {
   const { row, rows, transaction } = connection;
   const oneRun = (found: Row | undefined) => (found === undefined ? null : storedRun(found));
@@ -158,7 +162,7 @@ function runs(
 /** Must run inside a transaction, which is undone when the answer is a refusal. */
 function addRun(
   connection: Connection,
-  clock: Clock,
+  clock: Now,
   request: RunRequest,
   supersedes?: string,
 ): Result<StoredEvent, { readonly activeRunId: string }> {
@@ -173,7 +177,7 @@ function addRun(
 }
 
 /** Must run inside a transaction. */
-function addFact(connection: Connection, clock: Clock, { runId, key, event }: NewFact): StoredEvent | null {
+function addFact(connection: Connection, clock: Now, { runId, key, event }: NewFact): StoredEvent | null {
   const { row, change } = connection;
   if (row(SQL.fact, { runId, key }) !== undefined) return null;
   const at = clock.now();
@@ -198,10 +202,7 @@ function refusal({ row }: Connection, lease: Lease): AppendRefusal | null {
   return holds ? null : "stale_lease";
 }
 
-function log(
-  connection: Connection,
-  clock: Clock,
-): Pick<Store, "events" | "append" | "settle" | "appendFact"> {
+function log(connection: Connection, clock: Now): Pick<Store, "events" | "append" | "settle" | "appendFact"> {
   const { rows, change, transaction } = connection;
   return {
     events: async (runId, afterSeq = 0) =>
@@ -232,7 +233,7 @@ function log(
 
 function leases(
   { rows, change }: Connection,
-  clock: Clock,
+  clock: Now,
 ): Pick<Store, "claim" | "renew" | "release" | "leases"> {
   return {
     claim: async (runId, worker, ttlMs) => {
@@ -254,7 +255,7 @@ function leases(
   };
 }
 
-function blobs(connection: Connection, clock: Clock): Pick<Store, "putBlob" | "blob"> {
+function blobs(connection: Connection, clock: Now): Pick<Store, "putBlob" | "blob"> {
   const { row, change, transaction } = connection;
   return {
     putBlob: async (lease, name, value) =>

@@ -2,6 +2,7 @@
  * A second process on the same database, for the crash and contention tests.
  * `append <db> <run> <worker>`: appends for ever and prints each number once it is durable.
  * `contend <db> <run> <worker> <rounds>`: claims, appends two events while holding, releases; `rounds` times.
+ * `receive <db> <run> <worker>`: takes deliveries in a thread of its own, many at once and each with a fact of the run, and prints the id of each once it is durable.
  * `create <db> - <worker> <issues>`: prints `open`, waits for a line on stdin, then tries to create one run for each issue and prints how many it got.
  */
 
@@ -9,6 +10,7 @@ import { once } from "node:events";
 import { writeSync } from "node:fs";
 import { systemClock } from "#src/base/clock.ts";
 import { openSqliteStore } from "#src/store/sqlite.ts";
+import { openThreadedStore } from "#src/store/sqlite-threaded.ts";
 import type { Store } from "#src/store/store.ts";
 import { runRequest } from "./requests.ts";
 
@@ -24,6 +26,21 @@ async function append(store: Store, runId: string, worker: string): Promise<void
     if (!appended.ok) throw new Error(appended.error);
     for (const { seq } of appended.value) writeSync(STDOUT, `${seq}\n`);
   }
+}
+
+const AT_ONCE = 16;
+
+async function receive(store: Store, runId: string): Promise<void> {
+  let sent = 0;
+  const one = async () => {
+    for (;;) {
+      const id = `d${++sent}`;
+      const fact = { runId, key: id, event: { type: "issue_closed", by: id } as const };
+      await store.receive({ id, name: "issues", bodyHash: id }, { kind: "facts", facts: [fact] });
+      writeSync(STDOUT, `${id}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, one));
 }
 
 async function contend(store: Store, runId: string, worker: string, rounds: number): Promise<void> {
@@ -53,9 +70,11 @@ async function create(store: Store, worker: string, issues: number): Promise<voi
 }
 
 const [mode = "", path = "", runId = "", worker = "", count = "0"] = process.argv.slice(2);
-const store = openSqliteStore({ path, clock: systemClock });
+const open = mode === "receive" ? openThreadedStore : openSqliteStore;
+const store = await open({ path, clock: systemClock });
 if (mode === "append") await append(store, runId, worker);
 else if (mode === "contend") await contend(store, runId, worker, Number(count));
+else if (mode === "receive") await receive(store, runId);
 else if (mode === "create") await create(store, worker, Number(count));
 else throw new Error(`unknown mode ${mode}`);
 await store.close();

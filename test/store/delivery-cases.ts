@@ -84,8 +84,66 @@ export function deliveryCases(name: string, on: On): void {
       assert.deepEqual(await store.receive(delivery("a", "h1"), NOTHING), { runIds: [] });
     });
 
+    on(
+      "F01: deliveries that arrive together get each its own answer, as if it had come alone",
+      async (store) => {
+        await store.createRun(runRequest("r1"));
+        const lease = await store.claim("r1", "w1", 60_000);
+        assert.ok(lease);
+        const fact = (runId: string, key: string): Receipt => ({
+          kind: "facts",
+          facts: [{ runId, key, event: closed(key) }],
+        });
+        const run: Receipt = { kind: "run", request: runRequest("r2", 2) };
+        const calls: readonly (readonly [Promise<unknown>, unknown])[] = [
+          [store.receive(delivery("a", "h1"), fact("r1", "k1")), { runIds: ["r1"] }],
+          [store.receive(delivery("b", "h2"), fact("no", "k2")), /There is no run no/],
+          [store.receive(delivery("a", "h1"), fact("r1", "k3")), "duplicate"],
+          [store.receive(delivery("c", "h1"), fact("r1", "k4")), "duplicate"],
+          [
+            store.receive(delivery("d", "h4"), {
+              kind: "facts",
+              facts: ["r1", "no"].map((runId) => ({ runId, key: "k5", event: closed("k5") })),
+            }),
+            /There is no run no/,
+          ],
+          [store.receive(delivery("e", "h5"), run), { runIds: ["r2"] }],
+          [
+            store.createRun(runRequest("r3", 2), "r1").then((made) => made.ok || made.error),
+            { activeRunId: "r2" },
+          ],
+          [store.latestRun(7, 2).then((latest) => latest?.runId), "r2"],
+          [
+            store.putBlob({ ...lease, fence: 99 }, "x", new Uint8Array([1])),
+            { ok: false, error: "stale_lease" },
+          ],
+          [store.receive(delivery("f", "h6"), fact("r1", "k6")), { runIds: ["r1"] }],
+          [store.knownDeliveries(["a", "b", "c", "d", "e", "f"]), new Set(["a", "e", "f"])],
+        ];
+        for (const [call, wanted] of calls)
+          await (wanted instanceof RegExp
+            ? assert.rejects(call, wanted)
+            : call.then((is) => assert.deepEqual(is, wanted)));
+        assert.deepEqual(
+          (await store.events("r1", 1)).map(
+            ({ event, seq }) => event.type === "issue_closed" && [event.by, seq],
+          ),
+          [
+            ["k1", 2],
+            ["k6", 3],
+          ],
+        );
+        assert.deepEqual(await store.receive(delivery("b", "h2"), fact("r1", "k2")), { runIds: ["r1"] });
+      },
+    );
+
     on("F01: only the newest 10,000 deliveries are kept", async (store) => {
-      for (let n = 1; n <= 10_002; n++) await store.receive(delivery(`d${n}`, `h${n}`), NOTHING);
+      for (let n = 1; n <= 10_002; n += 1_667)
+        await Promise.all(
+          Array.from({ length: 1_667 }, (_, at) =>
+            store.receive(delivery(`d${n + at}`, `h${n + at}`), NOTHING),
+          ),
+        );
       assert.equal(await store.receive(delivery("d3", "h3"), NOTHING), "duplicate");
       assert.deepEqual(await store.receive(delivery("d2", "h2"), NOTHING), { runIds: [] });
     });

@@ -61,6 +61,37 @@ test("F17: after SIGKILL in the middle of appending, every acknowledged event is
   database.close();
 });
 
+test("F17: after SIGKILL in the middle of a group, every acknowledged delivery is there, and each that is there has what it became", async () => {
+  await using directory = await tempDir();
+  for (let round = 0; round < (FULL ? 25 : 3); round++) {
+    const path = join(directory.path, String(round), "state.db");
+    const setup = openSqliteStore({ path, clock: systemClock });
+    await setup.createRun(runRequest("r1"));
+    await setup.close();
+    const child = start("receive", path, "r1", "worker");
+    const acknowledged: string[] = [];
+    for await (const line of createInterface({ input: child.stdout })) {
+      acknowledged.push(line);
+      if (acknowledged.length === 50 + round * 23) child.kill("SIGKILL");
+    }
+    await exitCode(child);
+    assert.equal(child.signalCode, "SIGKILL");
+
+    const store = openSqliteStore({ path, clock: systemClock });
+    const facts = (await store.events("r1", 1)).flatMap(({ event }) =>
+      event.type === "issue_closed" ? [event.by] : [],
+    );
+    const sent = Array.from({ length: acknowledged.length + 1_000 }, (_, at) => `d${at + 1}`);
+    const recorded = await store.knownDeliveries(sent);
+    await store.close();
+    assert.deepEqual(
+      acknowledged.filter((id) => !recorded.has(id)),
+      [],
+    );
+    assert.deepEqual(new Set(facts), recorded);
+  }
+});
+
 test("two processes contending for one lease never write at the same time", async () => {
   await using directory = await tempDir();
   const path = join(directory.path, "state.db");

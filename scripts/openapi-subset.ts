@@ -57,6 +57,7 @@ const OPERATIONS: readonly string[] = [
   "GET /orgs/{org}/teams/{team_slug}/memberships/{username}",
   "GET /repos/{owner}/{repo}/commits",
   "GET /repos/{owner}/{repo}/commits/{ref}/check-runs",
+  "GET /repos/{owner}/{repo}/commits/{ref}/status",
   "GET /repos/{owner}/{repo}/check-runs/{check_run_id}/annotations",
   "GET /repos/{owner}/{repo}/pulls",
   "POST /repos/{owner}/{repo}/pulls",

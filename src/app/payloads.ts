@@ -114,6 +114,18 @@ export const CHECK_SUITE_EVENT = z.object({
   sender: account,
 });
 
+export const STATUS_EVENT = z.object({
+  id: z.number().int(),
+  sha: z.string().min(1),
+  context: z.string().max(500),
+  state: z.string().max(100),
+  branches: z.array(z.object({ name: z.string() })),
+  repository,
+  installation: installation.nullish(),
+  sender: account,
+});
+
+export type StatusEvent = z.output<typeof STATUS_EVENT>;
 export type CheckSuiteEvent = z.output<typeof CHECK_SUITE_EVENT>;
 export type InstallationEvent = z.output<typeof INSTALLATION_EVENT>;
 export type ReachEvent = z.output<typeof REACH_EVENT>;

@@ -6,9 +6,10 @@ import { LABEL } from "#src/gate/label.ts";
 import type { CommandFact, RepositoryRef, RunEvent, RunRequest } from "#src/run/run.ts";
 import type { StoredRun } from "#src/store/store.ts";
 import { answerWithoutRun } from "./answer.ts";
-import { CHECKED } from "./checks.ts";
+import { CHECKED, STATUS_SET } from "./checks.ts";
 import { type Edge, servesOwner } from "./edge.ts";
 import { registerGroundRoutes } from "./ground.ts";
+import { runOfBranch } from "./our-branch.ts";
 import {
   COMMENT_EVENT,
   type CommentEvent,
@@ -47,6 +48,7 @@ export function registerRoutes(probot: Probot, edge: Edge): void {
   );
   probot.on("pull_request_review.submitted", (delivery) => receive(edge, delivery, REVIEWED));
   probot.on("check_suite.completed", (delivery) => receive(edge, delivery, CHECKED));
+  probot.on("status", (delivery) => receive(edge, delivery, STATUS_SET));
   probot.onError((error) => edge.log.error({ err: error }, "a webhook was refused or could not be handled"));
 }
 
@@ -201,8 +203,6 @@ async function runBehind(edge: Edge, repositoryId: number, pullRequest: number):
   return revision ? latest : published;
 }
 
-const OUR_BRANCH = /^agent-fix\/issue-\d+-([0-9a-z]+)$/;
-
 async function onPullRequestEnded(edge: Edge, event: PullRequestEvent, deliveryId: string): Promise<Reading> {
   const { repository, pull_request: pull, sender, action } = event;
   const by = sender.login;
@@ -227,8 +227,8 @@ async function runsOn(
 ): Promise<readonly StoredRun[]> {
   // Anybody can name a branch of a fork like ours.
   if (head.repo?.id !== repositoryId) return [];
-  const runId = OUR_BRANCH.exec(head.ref)?.[1];
-  const opened = runId === undefined ? null : await edge.store.run(runId);
+  const runId = runOfBranch(head.ref);
+  const opened = runId === null ? null : await edge.store.run(runId);
   const found = [opened, ...(await edge.store.runsOfPullRequest(repositoryId, number))];
   found.push(await runBehind(edge, repositoryId, number));
   const ours = found.filter((run) => run !== null && run.request.repository.id === repositoryId);

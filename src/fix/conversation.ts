@@ -98,7 +98,7 @@ export interface Conversation {
   fold(nodeId: string): Promise<Result<null, GitHubFailure>>;
   /** What others have done that says it closes the issue; `createdAt` as `mayStart` gave it. */
   fixClaims(createdAt: number): Promise<Result<readonly FixClaim[], GitHubFailure>>;
-  /** Check runs of a commit that did not pass. */
+  /** Check runs and commit statuses of a commit that did not pass; what the installation does not grant counts as none. */
   failedChecks(sha: string): Promise<Result<readonly FailedCheckRun[], GitHubFailure>>;
   /** Acknowledges a command by a reaction and, when a body is given, one answer under that comment's marker. */
   answer(journal: EffectJournal, answer: Answer): Promise<Result<null, GitHubFailure>>;

@@ -73,7 +73,11 @@ export function githubConversation(parts: ConversationParts): Conversation {
     fold: (nodeId) => github.minimize(nodeId),
     fixClaims: (createdAt) =>
       calls("look").fixClaims({ number: issue, createdAt }, request.repository.defaultBranch),
-    failedChecks: (sha) => calls("checks").failedChecks(sha),
+    failedChecks: async (sha) => {
+      const checks = await calls("checks").failedChecks(sha);
+      const statuses = await calls("statuses").failedStatuses(sha);
+      return bothOf(checks, statuses);
+    },
     answer: (journal, reply) => {
       const elsewhere = reply.on === place ? {} : { place: reply.on, github: calls("discuss") };
       return answer({ ...poster, ...elsewhere }, journal, reply);
@@ -93,6 +97,17 @@ export function githubConversation(parts: ConversationParts): Conversation {
     branchHead: (branch) => github.branchSha(branch),
     publisher,
   };
+}
+
+type Found<T> = Result<readonly T[], GitHubFailure>;
+
+/** An app that was registered earlier may lack either permission, and knows the other kind all the same. */
+function bothOf<T>(one: Found<T>, other: Found<T>): Found<T> {
+  const failed = [one, other].flatMap((found) => (found.ok ? [] : [found.error]));
+  const [failure] = failed.length === 2 ? failed : failed.filter(({ code }) => code !== "permission_missing");
+  return failure === undefined
+    ? ok([one, other].flatMap((found) => (found.ok ? found.value : [])))
+    : err(failure);
 }
 
 type Render = (size: "full" | "short") => { readonly body: string; readonly shown: boolean };

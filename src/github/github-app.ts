@@ -40,8 +40,8 @@ export interface Reach {
   readonly repositoryId: number | null;
 }
 
-/** `read`: metadata, contents and issues read + issues write for comments. `discuss`: pull requests write too, which comments on them need. `write`: contents write too. `look`: reading issues and pull requests. `team` and `checks`: reading those alone, which an installation may not grant. */
-export type TokenPhase = "read" | "look" | "discuss" | "write" | "team" | "checks";
+/** `read`: metadata, contents and issues read + issues write for comments. `discuss`: pull requests write too, which comments on them need. `write`: contents write too. `look`: reading issues and pull requests. `team`, `checks` and `statuses`: reading those alone, which an installation may not grant. */
+export type TokenPhase = "read" | "look" | "discuss" | "write" | "team" | "checks" | "statuses";
 
 /** The app itself: identities, tokens, and what it may do. */
 export interface GitHubApp {

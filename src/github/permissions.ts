@@ -13,6 +13,7 @@ export const PERMISSIONS: Readonly<Record<Purpose, PermissionSet>> = {
   look: { metadata: "read", contents: "read", issues: "read", pull_requests: "read" },
   team: { metadata: "read", members: "read" },
   checks: { metadata: "read", checks: "read" },
+  statuses: { metadata: "read", statuses: "read" },
   git: { metadata: "read", contents: "read" },
   read: { metadata: "read", contents: "read", issues: "write" },
   discuss: { metadata: "read", contents: "read", issues: "write", pull_requests: "write" },

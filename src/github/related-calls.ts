@@ -7,7 +7,10 @@ import type { GitHub, GitHubResult } from "./github.ts";
 import { graphql } from "./graphql.ts";
 import type { CheckAnnotation, FailedCheckRun, FixClaim } from "./surroundings.ts";
 
-type RelatedCalls = Pick<GitHub, "isTeamMember" | "fixClaims" | "failedChecks" | "minimize">;
+type RelatedCalls = Pick<
+  GitHub,
+  "isTeamMember" | "fixClaims" | "failedChecks" | "failedStatuses" | "minimize"
+>;
 
 const MINIMIZE = `mutation ($id: ID!) {
   minimizeComment(input: { subjectId: $id, classifier: OUTDATED }) { minimizedComment { isMinimized } }
@@ -39,6 +42,21 @@ export function relatedCalls(context: CallContext): RelatedCalls {
     },
     fixClaims: (issue, branch) => fixClaims(context, issue, branch),
     failedChecks: (sha) => failedChecks(context, sha),
+    failedStatuses: (sha) =>
+      read(
+        (send) =>
+          octokit.request("GET /repos/{owner}/{repo}/commits/{ref}/status", {
+            ...repo,
+            ...{ ref: sha, per_page: PAGE },
+            ...send,
+          }),
+        ({ statuses }) =>
+          statuses
+            .filter(({ state }) => state === "failure" || state === "error")
+            .map(({ context: name, state, description }) => ({
+              ...{ name, conclusion: state, title: "", summary: description ?? "", annotations: [] },
+            })),
+      ),
     minimize: (nodeId) =>
       write(
         (send) => graphql(octokit, { query: MINIMIZE, variables: { id: nodeId } }, send),

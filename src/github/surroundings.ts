@@ -13,6 +13,8 @@ export interface Surroundings {
   ): GitHubResult<readonly FixClaim[]>;
   /** The check runs of a commit that did not pass, with the first of their annotations; needs the phase `checks`. */
   failedChecks(sha: string): GitHubResult<readonly FailedCheckRun[]>;
+  /** The commit statuses that did not pass, newest of each context, in the same form; needs the phase `statuses`. */
+  failedStatuses(sha: string): GitHubResult<readonly FailedCheckRun[]>;
   /** Open issues that carry the label, pull requests left out, lowest number first. */
   labelledIssues(label: string): GitHubResult<readonly LabelledIssue[]>;
   /** What happened to an issue, oldest first; only the kinds that `TimelineEvent` names. */

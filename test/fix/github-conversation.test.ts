@@ -317,6 +317,24 @@ test("F19: what the installation lacks is named before anything costs money", as
   ]);
 });
 
+test("failing checks and failing statuses are told together; an app that was registered before it asked for one of them still knows the other", async () => {
+  const all = { metadata: "read", contents: "write", issues: "write", pull_requests: "write" };
+  for (const [granted, names] of [
+    [{ checks: "read", statuses: "read" }, ["lint", "ci/old"]],
+    [{ checks: "read" }, ["lint"]],
+    [{ statuses: "read" }, ["ci/old"]],
+    [{}, null],
+  ] as const) {
+    await using rig = await talkRig({ permissions: { ...all, ...granted } });
+    const { headSha } = rig;
+    await rig.hub.checkRan(REPO, headSha, { name: "lint", conclusion: "failure" });
+    await rig.hub.setStatus(REPO, headSha, { context: "ci/old", state: "failure" });
+    const failed = await rig.talk().failedChecks(headSha);
+    if (names !== null) assert.deepEqual(failed.ok && failed.value.map(({ name }) => name), names);
+    else assert.ok(!failed.ok && failed.error.code === "permission_missing");
+  }
+});
+
 test("a removal of the label is out of date once the label stands again, even within the same second", async () => {
   await using rig = await talkRig();
   const removedAt = rig.clock.now();

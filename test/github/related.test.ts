@@ -106,6 +106,34 @@ test("of a commit's check runs those that did not pass are told, with their anno
   assert.deepEqual(rig.violations(), []);
 });
 
+test("of a commit's statuses the newest of each context counts, and those that did not pass are told; without the permission that is named", async () => {
+  await using rig = await githubRig({
+    permissions: { metadata: "read", contents: "read", statuses: "read" },
+  });
+  const { hub, headSha } = rig;
+  const failed = () => value(rig.github("statuses").failedStatuses(headSha));
+  assert.deepEqual(await failed(), []);
+  const set = (context: string, state: "pending" | "success" | "failure" | "error", description?: string) =>
+    hub.setStatus(REPO, headSha, { context, state, ...(description === undefined ? {} : { description }) });
+  await set("ci/old", "pending");
+  await set("ci/old", "failure", "2 of 9 failed");
+  await set("ci/mended", "error");
+  await set("ci/mended", "success");
+  await set("ci/broken", "error");
+  await set("ci/slow", "pending");
+  assert.deepEqual(await failed(), [
+    { name: "ci/old", conclusion: "failure", title: "", summary: "2 of 9 failed", annotations: [] },
+    { name: "ci/broken", conclusion: "error", title: "", summary: "", annotations: [] },
+  ]);
+  const scopes = hub.tokens().map(({ permissions }) => permissions);
+  assert.deepEqual(scopes, [{ metadata: "read", statuses: "read" }]);
+  assert.deepEqual(rig.violations(), []);
+  await using poor = await githubRig({ permissions: { metadata: "read", checks: "read" } });
+  const refused = await failure(poor.github("statuses").failedStatuses(poor.headSha));
+  assert.equal(refused.code, "permission_missing");
+  assert.match(refused.message, /statuses: read/);
+});
+
 test("a comment is folded away as outdated; one that is gone, or a token that may not, is a failure and not an exception", async () => {
   await using rig = await githubRig();
   const issue = rig.hub.openIssue(REPO, "ravi", { title: "x" });

@@ -16,6 +16,7 @@ test("app.yml asks for the permissions the work needs and no more", async () => 
     issues: "write",
     pull_requests: "write",
     checks: "read",
+    statuses: "read",
     metadata: "read",
   });
   assert.deepEqual(manifest.default_events, [
@@ -24,6 +25,7 @@ test("app.yml asks for the permissions the work needs and no more", async () => 
     "pull_request",
     "pull_request_review",
     "check_suite",
+    "status",
     "repository",
   ]);
   assert.equal(new URL(manifest.hook_attributes.url).pathname, "/api/github/webhooks");

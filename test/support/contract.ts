@@ -146,7 +146,7 @@ function createWebhookChecker(): WebhookChecker {
   const file = createRequire(import.meta.url).resolve("@octokit/webhooks-schemas");
   const ajv = createAjv().addSchema({ $id: "hooks", ...JSON.parse(readFileSync(file, "utf8")) });
   return (delivery) => {
-    const name = `${delivery.event}$${delivery.action}`;
+    const name = `${delivery.event}$${delivery.action ?? "event"}`;
     const validate = ajv.getSchema(`hooks#/definitions/${encodeURIComponent(name)}`);
     if (validate === undefined) return ["there is no published schema"];
     return errorsOf(validate, JSON.parse(delivery.body), "payload");

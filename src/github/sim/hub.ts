@@ -34,7 +34,7 @@ export function announce(
   hub: Hub,
   repository: Repository,
   actor: Actor,
-  event: { readonly name: string; readonly action: string; readonly payload: JsonObject },
+  event: { readonly name: string; readonly action: string | null; readonly payload: JsonObject },
 ): void {
   const { state, urls } = hub;
   for (const installation of findInstallation(state, repository)) {
@@ -45,7 +45,8 @@ export function announce(
       installationId: installation.id,
       repositoryId: repository.id,
       payload: {
-        action: event.action,
+        // A few kinds of events have none.
+        ...(event.action === null ? {} : { action: event.action }),
         ...event.payload,
         repository: repositoryShape(urls, repository),
         ...(repository.owner.type === "Organization"

@@ -45,6 +45,7 @@ export const DEFAULT_PERMISSIONS: Readonly<Record<string, string>> = {
   issues: "write",
   pull_requests: "write",
   checks: "read",
+  statuses: "read",
 };
 export const DEFAULT_EVENTS: readonly string[] = [
   "issues",
@@ -52,6 +53,7 @@ export const DEFAULT_EVENTS: readonly string[] = [
   "pull_request",
   "pull_request_review",
   "check_suite",
+  "status",
   "repository",
 ];
 

@@ -4,7 +4,8 @@ import { checkSuiteShape } from "./check-shapes.ts";
 import { announce, gitOf, type Hub } from "./hub.ts";
 import { person, repositoryNamed } from "./issue-controls.ts";
 import { openPull } from "./pull-actions.ts";
-import { type CheckRun, takeId } from "./state.ts";
+import { type CheckRun, type CommitStatus, takeId } from "./state.ts";
+import { statusEventShape } from "./status-shapes.ts";
 
 export interface RelatedControls {
   /** Of a branch that exists; returns the number. */
@@ -22,7 +23,15 @@ export interface RelatedControls {
     outcome: Pick<CheckRun, "name" | "conclusion"> &
       Partial<Pick<CheckRun, "title" | "summary" | "annotations">>,
   ): Promise<void>;
+  /** A program says how a commit does; sends `status` to apps that ask for it. */
+  setStatus(
+    repo: string,
+    sha: string,
+    said: Pick<CommitStatus, "context" | "state"> & Partial<Pick<CommitStatus, "description" | "targetUrl">>,
+  ): Promise<void>;
 }
+
+type SetStatus = RelatedControls["setStatus"];
 
 export function createRelatedControls(hub: Hub): RelatedControls {
   return {
@@ -40,6 +49,7 @@ export function createRelatedControls(hub: Hub): RelatedControls {
     },
     setTeam: (team, logins) =>
       void hub.state.teams.set(team.toLowerCase(), new Set(logins.map((login) => login.toLowerCase()))),
+    setStatus: (...said) => setStatus(hub, ...said),
     checkRan: async (repo, sha, outcome) => {
       const repository = repositoryNamed(hub, repo);
       const commit = await gitOf(hub, repository).readCommit(sha);
@@ -59,4 +69,23 @@ export function createRelatedControls(hub: Hub): RelatedControls {
       });
     },
   };
+}
+
+async function setStatus(hub: Hub, ...[repo, sha, said]: Parameters<SetStatus>): Promise<void> {
+  const repository = repositoryNamed(hub, repo);
+  const git = gitOf(hub, repository);
+  const commit = await git.readCommit(sha);
+  if (commit === null) throw new Error(`${repo} has no commit ${sha}`);
+  const status: CommitStatus = {
+    ...{ id: takeId(hub.state), repositoryId: repository.id, sha, at: hub.clock.now() },
+    ...{ description: null, targetUrl: null },
+    ...said,
+  };
+  hub.state.statuses.push(status);
+  const heads = [...(await git.refs())].filter(
+    ([ref, head]) => ref.startsWith("refs/heads/") && head === sha,
+  );
+  const branches = heads.map(([ref]) => ref.slice("refs/heads/".length));
+  const payload = statusEventShape(hub.urls, repository, { status, commit, branches });
+  announce(hub, repository, person(hub, "ci"), { name: "status", action: null, payload });
 }

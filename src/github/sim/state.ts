@@ -199,7 +199,20 @@ export interface CheckRun {
   readonly at: number;
 }
 
+/** What a program said of a commit through the older interface. */
+export interface CommitStatus {
+  readonly id: number;
+  readonly repositoryId: number;
+  readonly sha: string;
+  readonly context: string;
+  readonly state: "pending" | "success" | "failure" | "error";
+  readonly description: string | null;
+  readonly targetUrl: string | null;
+  readonly at: number;
+}
+
 export interface State {
+  readonly statuses: CommitStatus[];
   readonly checkRuns: CheckRun[];
   /** Lower-case logins of active members, by lower-case `org/team`. */
   readonly teams: Map<string, ReadonlySet<string>>;
@@ -217,6 +230,7 @@ export interface State {
 
 export function createState(): State {
   return {
+    statuses: [],
     checkRuns: [],
     teams: new Map(),
     accounts: new Map(),

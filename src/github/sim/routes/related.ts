@@ -5,6 +5,7 @@ import { notAccessible, notFound, ok, paged } from "../answers.ts";
 import { checkRunShape, listedCommitShape } from "../check-shapes.ts";
 import { gitOf } from "../hub.ts";
 import { param, type RepositoryCall, type Route, repositoryRoute } from "../router.ts";
+import { combinedStatusShape, newestOf, statusShape } from "../status-shapes.ts";
 
 const COMMIT = "/repos/{owner}/{repo}/commits/{ref}";
 const CHECK_RUN = "/repos/{owner}/{repo}/check-runs/{check_run_id}";
@@ -37,6 +38,14 @@ export const relatedRoutes: readonly Route[] = [
     const shapes = runs.map((run) => checkRunShape(call.hub.urls, call.repository, run));
     return ok({ total_count: shapes.length, check_runs: shapes });
   }),
+  repositoryRoute("GET", `${COMMIT}/status`, [["statuses", "read"]], (call) => {
+    const { hub, repository, query, url } = call;
+    const sha = param(call, "ref");
+    const all = newestOf(ofRepository(call, hub.state.statuses).filter((status) => status.sha === sha));
+    const shapes = all.map((status) => statusShape(hub.urls, repository, status));
+    const { body: page = [], ...answer } = paged(query, url, shapes);
+    return { ...answer, body: combinedStatusShape(hub.urls, repository, { sha, all, page }) };
+  }),
   repositoryRoute("GET", `${CHECK_RUN}/annotations`, [["checks", "read"]], (call) => {
     const run = runsOf(call).find(({ id }) => id === Number(param(call, "check_run_id")));
     if (run === undefined) throw notFound();
@@ -50,11 +59,17 @@ export const relatedRoutes: readonly Route[] = [
   }),
 ];
 
-/** Checks are never public to a token that was not made for the repository. */
 function runsOf(call: RepositoryCall) {
-  const { caller, repository, hub } = call;
+  return ofRepository(call, call.hub.state.checkRuns);
+}
+
+/** Checks are never public to a token that was not made for the repository. */
+function ofRepository<T extends { readonly repositoryId: number }>(
+  { caller, repository }: RepositoryCall,
+  list: readonly T[],
+): readonly T[] {
   if (caller.kind !== "installation" || !coversRepository(caller.token, repository)) throw notFound();
-  return hub.state.checkRuns.filter(({ repositoryId }) => repositoryId === repository.id);
+  return list.filter(({ repositoryId }) => repositoryId === repository.id);
 }
 
 /** First parents only, newest first. */

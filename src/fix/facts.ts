@@ -298,6 +298,7 @@ function followUp(
   const pullRequest = revised(context, fact);
   // A revision that is tried again is to do what it was asked for.
   const again = decision.trigger === "retry" && pullRequest !== undefined;
+  const goesOn = goesOnFrom(context, fact, decision);
   return {
     ...request,
     issue: { ...request.issue, ...fact.issue },
@@ -307,12 +308,23 @@ function followUp(
     parent: {
       runId: context.runId,
       instruction: again ? (request.parent?.instruction ?? "") : decision.instruction,
+      ...(goesOn === null ? {} : { goesOn }),
     },
     budgetUsd: decision.budgetUsd,
     ...(pullRequest === undefined ? {} : { pullRequest }),
     ...(again && review !== undefined ? { review } : {}),
     ...(again && checks !== undefined ? { checks } : {}),
   };
+}
+
+/** A pull request's branch holds the patch already; a plain `/retry` starts afresh. */
+function goesOnFrom(
+  context: RunContext,
+  fact: CommandFact,
+  { trigger, budgetUsd }: Extract<Decision, { act: "new_run" }>,
+): "patch" | "checkpoint" | null {
+  if (trigger === "retry") return budgetUsd === null ? null : "checkpoint";
+  return context.run().state === "published" && fact.pullRequest !== undefined ? null : "patch";
 }
 
 /** The pull request that a follow-up of this run works on, if any. */

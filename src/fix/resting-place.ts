@@ -18,6 +18,8 @@ export interface RestingPlace {
   readonly heard: number | null;
   /** True in the middle of a round: the task is in the transcript. */
   readonly midRound: boolean;
+  /** What the agent is told when the work began in another run; left out: it began in this one. */
+  readonly takenOver?: string;
 }
 
 type Blobs = Pick<RunContext, "blob" | "putBlob">;

@@ -1,5 +1,6 @@
 /** What sends the agent back to work within its run: a verdict against its result, or a maintainer who asked for more. */
 
+import type { StoredEvent } from "#src/store/store.ts";
 import type { RunContext } from "./run-context.ts";
 
 /** The words with which each further round began, from the log; empty: only a maintainer's request. They are what makes the input of `solve` new. */
@@ -16,14 +17,17 @@ export function roundsAgainst(context: RunContext): number {
 
 /** `/revise` texts accepted while the run works, from the log, so that a restarted round hears them again. */
 export function instructionsSoFar(context: RunContext): readonly string[] {
+  return instructionsIn(context.events());
+}
+
+/** The same of any run's log. Pure. */
+export function instructionsIn(events: readonly StoredEvent[]): readonly string[] {
   const accepted = new Map(
-    context
-      .events()
-      .flatMap(({ event }) =>
-        event.type === "fact_handled" && event.decision === "instruct" ? [[event.seq, event.text]] : [],
-      ),
+    events.flatMap(({ event }) =>
+      event.type === "fact_handled" && event.decision === "instruct" ? [[event.seq, event.text]] : [],
+    ),
   );
-  return context.events().flatMap(({ seq, event }) => {
+  return events.flatMap(({ seq, event }) => {
     if (event.type !== "command_received" || !accepted.has(seq)) return [];
     const { command } = event.fact;
     return command.verb === "revise" ? [accepted.get(seq) ?? command.text] : [];

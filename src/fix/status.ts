@@ -5,6 +5,7 @@ import { checksOf } from "./checks.ts";
 import { isPassing } from "./conversation.ts";
 import { preparedOf } from "./intents.ts";
 import type { RunContext } from "./run-context.ts";
+import { SOLVE_STEP, type Solved } from "./steps/solve.ts";
 import { PUBLISH_STEP, stepNames } from "./steps.ts";
 
 export interface StatusKeeper {
@@ -83,11 +84,18 @@ function statusFacts(context: RunContext, queuePosition: number | null): StatusF
     heldUntil: context.progress.heldUntil(),
     undecided: isUndecided(context),
     tracePlace: operator.tracePlace(context.runId),
-    notes: preparedOf(context)?.related ?? [],
+    notes: [...(preparedOf(context)?.related ?? []), ...beganWith(context)],
     checks: checksOf(context).map(({ name, conclusion }) => ({ name, conclusion })),
     asOf: clock.now(),
     priceUnknown: context.progress.trace()?.costUsd === null,
   };
+}
+
+/** What the work began with, once a round of it has ended. */
+function beganWith({ stepLog }: RunContext): readonly string[] {
+  const solved = stepLog.records().findLast((entry) => entry.kind === "done" && entry.step === SOLVE_STEP);
+  const told = solved?.kind === "done" ? (solved.output as unknown as Solved).began : undefined;
+  return told === undefined ? [] : [told];
 }
 
 /** Publishing was left without an answer of GitHub's. */

@@ -23,6 +23,8 @@ export function stoppable(ports: FixPorts, signal: AbortSignal): FixPorts {
       dirtyPaths: unlessStopped(workspaces.dirtyPaths),
       buildTree: unlessStopped(workspaces.buildTree),
       merge: unlessStopped(workspaces.merge),
+      packTree: unlessStopped(workspaces.packTree),
+      adoptTree: unlessStopped(workspaces.adoptTree),
       scratch: unlessStopped(workspaces.scratch),
     },
   };

@@ -2,15 +2,23 @@
 
 import { taskPrompt } from "#src/harness/prompt.ts";
 import { checksText } from "./checks.ts";
+import type { Beginning } from "./kept-work.ts";
 import type { RunContext } from "./run-context.ts";
 import type { Prepared } from "./steps/prepare.ts";
 
-/** `instructions`: maintainers' words, empty ones left out; `readOnly`: the agent is to say what it would do. */
+export interface TaskOptions {
+  /** True: the agent is to say what it would do. */
+  readonly readOnly?: boolean;
+  /** The patch of an earlier run: in the workspace already, or, where it fits no more, to be read. */
+  readonly earlier?: Beginning["earlier"];
+}
+
+/** `instructions`: maintainers' words, empty ones left out. */
 export function issueTask(
   { request, ports }: RunContext,
   { advice, detected }: Prepared,
   instructions: readonly string[],
-  readOnly = false,
+  { readOnly = false, earlier = null }: TaskOptions = {},
 ): string {
   const { title, body, author } = request.issue;
   return taskPrompt({
@@ -24,5 +32,6 @@ export function issueTask(
     testCommand: detected.test?.command ?? null,
     instruction: instructions.filter((text) => text !== "").join("\n\n"),
     ...(readOnly ? { readOnly } : {}),
+    ...(earlier === null ? {} : { earlier }),
   });
 }

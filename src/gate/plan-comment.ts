@@ -249,7 +249,7 @@ function answerBlock(facts: PlanFacts, diffShown: boolean): string {
     facts.pullRequest === null
       ? `- \`${approve}\` opens the pull request${facts.proposal.draft ? " as a draft" : ""}`
       : `- \`${approve}\` pushes it to this pull request, if nobody else has pushed by then`,
-    "- `/revise <what to do differently>` has it done again",
+    "- `/revise <what to do differently>` has it reworked",
     "- `/retry` starts afresh, `/cancel` drops it, `/status` and `/help` tell more",
   ].join("\n");
 }

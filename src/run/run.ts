@@ -34,7 +34,12 @@ export interface RunRequest {
   /** What the person asked through; `local` is `agent-fix run`. */
   readonly trigger: "label" | "retry" | "revise" | "local";
   /** The run this one follows, with the instruction it was given. */
-  readonly parent: { readonly runId: string; readonly instruction: string } | null;
+  readonly parent: {
+    readonly runId: string;
+    readonly instruction: string;
+    /** What it goes on from: the patch that the other run kept, or its last checkpoint with the conversation; left out: the base alone. */
+    readonly goesOn?: "patch" | "checkpoint";
+  } | null;
   /** Money for the model in US dollars; null: the operator's default. */
   readonly budgetUsd: number | null;
   /** A revision of an open pull request of ours: it works on that branch's head, speaks on that pull request and is pushed to it. Left out: the run opens its own. */

@@ -18,6 +18,7 @@ import {
 } from "./checkout.ts";
 import { commitFiles, treeFile } from "./commit-files.ts";
 import { createHostGit } from "./git.ts";
+import { adoptTree, packTree } from "./kept-tree.ts";
 import { createLocks } from "./lock.ts";
 import { createMirrors } from "./mirror.ts";
 import { placesUnder } from "./places.ts";
@@ -97,6 +98,8 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       return gitDir === null ? null : treeFile(git, gitDir, treeId, path);
     },
     merge: (request) => mergeTrees(building, request),
+    packTree: (request) => packTree(building, request),
+    adoptTree: (request) => adoptTree(building, request),
     scratch: (runId, name) => makeScratch(copies, runId, name),
     withCache: (runId, repositoryId, work) => caches.with(runId, repositoryId, work),
     remove: (runId, keepTree) => removeRun(copies, runId, keepTree),

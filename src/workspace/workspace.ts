@@ -89,6 +89,19 @@ export interface MergeRequest {
   readonly ontoSha: string;
 }
 
+export interface PackTreeRequest {
+  readonly runId: string;
+  readonly repositoryId: number;
+  /** What the tree was built on: its objects are left out of the pack. */
+  readonly baseSha: string;
+  readonly treeId: string;
+}
+
+export interface AdoptTreeRequest extends MergeRequest {
+  /** What `packTree` gave for that base and tree, in whichever run. */
+  readonly pack: Uint8Array;
+}
+
 /** A commit's files read without a work tree. */
 export interface CommitFiles {
   /** Bytes of a regular file at that commit; null when missing, a directory, a link, or larger than `maxBytes` (default 1 MiB). */
@@ -127,6 +140,12 @@ export interface Workspaces {
   readTreeFile(runId: string, repositoryId: number, treeId: string, path: string): Promise<Uint8Array | null>;
   /** In-memory three-way merge of the tree (on `baseSha`) with `ontoSha`: the merged tree's id, or `conflict` naming the paths. */
   merge(request: MergeRequest): Promise<Result<{ readonly treeId: string }, GitFailure>>;
+  /** The objects of a tree that its base does not have, as a git pack of at most 16 MiB: what outlives the run's workspace. */
+  packTree(request: PackTreeRequest): Promise<Result<Uint8Array, GitFailure>>;
+  /** Puts a packed tree into this run and merges it with `ontoSha`: the tree, and the paths in which it differs from that commit; `conflict` names the paths. */
+  adoptTree(
+    request: AdoptTreeRequest,
+  ): Promise<Result<{ readonly treeId: string; readonly paths: readonly string[] }, GitFailure>>;
   /** An empty directory outside every workspace that belongs to the sandbox's owner, e.g. for test reports. */
   scratch(runId: string, name: string): Promise<string>;
   /**

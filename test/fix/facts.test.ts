@@ -159,10 +159,23 @@ test("H01: a retry works from the issue as it stood at the command, and keeps wh
       issue: { ...sampleRequest().issue, title: "New title", body: "new body" },
       askedBy: "tom",
       trigger: "retry",
-      parent: { runId: rig.context.runId, instruction: "" },
+      parent: { runId: rig.context.runId, instruction: "", goesOn: "checkpoint" },
       budgetUsd: 5,
     },
   );
+});
+
+test("a revision goes on from the patch, a plain retry from the base alone", async () => {
+  const goesOn = async (command: Command) => {
+    await using rig = await fixRig();
+    await toPlan(rig);
+    await rig.fact(said(command));
+    const consequence = await handleAll(rig);
+    assert.ok(consequence.kind === "new_run");
+    return consequence.request.parent?.goesOn;
+  };
+  assert.equal(await goesOn({ verb: "revise", text: "shorter" }), "patch");
+  assert.equal(await goesOn({ verb: "retry", budgetUsd: null }), undefined);
 });
 
 /** Another run of the same issue, which has ended, with what it did. */
@@ -292,6 +305,7 @@ test("a revision of the pull request carries what its checks say as data, with w
     }
     assert.ok(consequence.kind === "new_run");
     const { checks = [], parent } = consequence.request;
+    assert.equal(parent?.goesOn, undefined, "the branch holds the patch");
     assert.equal(parent?.instruction, text, "what the checks say never becomes a maintainer's word");
     assert.equal(checks[0]?.name, "ci");
     assert.ok((checks[0]?.summary.length ?? 0) < 2_300, "bounded");

@@ -2,6 +2,7 @@
 
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
 import type { BuiltTree } from "#src/workspace/workspace.ts";
+import { keepWork } from "../kept-work.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import type { Baseline } from "./baseline.ts";
 import { gitFailed, type Prepared } from "./prepare.ts";
@@ -39,6 +40,7 @@ export async function collect(context: RunContext, step: StepContext): Promise<O
     { treeId, files: changes.map((change) => change.path), leftOut: leftOut.length },
     { step: "collect" },
   );
+  await keepWork(context, { baseSha: prepared.baseSha, treeId, checkpoint: solved.checkpoint ?? 0, diff });
   const stopped = endOfAgent(solved, changes.length, leftOut);
   if (stopped !== null) return stopped;
   const collected: Collected = { round: solved.round, treeId, changes, leftOut };

@@ -83,7 +83,7 @@ async function look(context: RunContext, step: StepContext, place: Place): Promi
     settings.instructions ?? "",
     ...instructions.take(),
   ];
-  const task = issueTask(context, place.prepared, asked, true);
+  const task = issueTask(context, place.prepared, asked, { readOnly: true });
   const hash = promptHash(INTENT_PROMPT, tools.map(toolSpec));
   trace.emit("prompt", { hash, chars: INTENT_PROMPT.length, task }, { step: INTENT_STEP });
   const end = await runAgent({

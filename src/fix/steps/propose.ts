@@ -204,6 +204,7 @@ function unquote(name: string): string {
 function warningsOf(parts: PlanParts): readonly string[] {
   const { context, prepared, solved, diff } = parts;
   const warnings: string[] = [
+    ...(solved.began === undefined ? [] : [solved.began]),
     ...(prepared.related ?? []),
     ...prepared.settings.notes,
     ...prepared.detected.notes,

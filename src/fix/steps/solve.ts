@@ -16,6 +16,7 @@ import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
 import { type Checkpoints, openCheckpoints } from "../checkpoints.ts";
 import { approvedIntent } from "../intents.ts";
+import { type Beginning, beginning } from "../kept-work.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import { findRestingPlace, markStopped, type RestingPlace, startOfRound } from "../resting-place.ts";
 import { createInstructions, type Instructions, roundsSentBack } from "../rounds.ts";
@@ -44,6 +45,10 @@ export interface Solved {
   readonly removed: readonly string[];
   /** How many instructions of `/revise` the agent has been given so far. */
   readonly heard: number;
+  /** Number of the checkpoint that the round ended with; absent in older runs. */
+  readonly checkpoint?: number;
+  /** For people: what the work began with, where that was not the base alone. */
+  readonly began?: string;
 }
 
 export const SOLVE_STEP = "solve";
@@ -55,10 +60,12 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
   const round = roundsSentBack(context).length;
   const checkpoints = await openCheckpoints(context, round);
   if (!checkpoints.ok) return unreadable(checkpoints.error);
-  const from =
+  const rest =
     context.ports.keepWork === true
       ? await findRestingPlace(context, checkpoints.value, round)
       : startOfRound(checkpoints.value);
+  const began = round === 0 && !rest.midRound ? await beginning(context, prepared, checkpoints.value) : null;
+  const from = began?.from ?? rest;
   const workplace = await workplaceOf(context, { prepared, setUp, round, from });
   if (!workplace.ok) return workplace.outcome;
   const { directory } = workplace;
@@ -68,7 +75,11 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
   context.trace.emit("sandbox", { enforcement: session.value.enforcement }, { step: "solve" });
   try {
     const prior = round === 0 ? null : await lastSolved(context);
-    const edited = new Set([...(prior?.edited ?? []), ...(from.midRound ? from.stored.dirty : [])]);
+    const edited = new Set([
+      ...(prior?.edited ?? []),
+      ...(from.midRound ? from.stored.dirty : []),
+      ...(began?.paths ?? []),
+    ]);
     const instructions = createInstructions(context, from.heard ?? prior?.heard ?? 0);
     const keeper = createWorkKeeper(context, {
       checkpoints: checkpoints.value,
@@ -88,6 +99,7 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
         directory,
         prior,
         from,
+        began,
         keeper,
         edited,
         instructions,
@@ -108,6 +120,7 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
       edited: [...edited],
       removed: cleanIssueText(issueText(context)).removed,
       heard: instructions.heard(),
+      checkpoint: checkpoints.value.count(),
     });
     return { kind: "done", output: asJson(solved) };
   } finally {
@@ -132,8 +145,8 @@ function openSession(
 }
 
 /** Calls answered in the part of this round that was done before. */
-function talliesSince({ midRound, stored }: RestingPlace, { before }: Checkpoints) {
-  return midRound ? talliesIn(stored.messages.slice(before.messages.length)) : {};
+function talliesSince({ midRound, stored, takenOver }: RestingPlace, { before }: Checkpoints) {
+  return midRound && takenOver === undefined ? talliesIn(stored.messages.slice(before.messages.length)) : {};
 }
 
 function unreadable(reason: string): Outcome {
@@ -205,6 +218,8 @@ interface Work {
   readonly directory: string;
   readonly prior: Solved | null;
   readonly from: RestingPlace;
+  /** Null: the round does not begin here. */
+  readonly began: Beginning | null;
   readonly checkpoints: Checkpoints;
   readonly keeper: WorkKeeper;
   readonly edited: Set<string>;
@@ -295,18 +310,20 @@ function taskFor(context: RunContext, place: Work): string {
   const { parent } = context.request;
   const sentBack = roundsSentBack(context).at(-1);
   const fresh = place.instructions.take();
-  if (place.from.midRound) return [goesOn(place.from), ...fresh.map(instructionNotice)].join("\n\n");
+  if (place.from.midRound)
+    return [place.from.takenOver ?? goesOn(place.from), ...fresh.map(instructionNotice)].join("\n\n");
   const added = fresh.map((text) => `A maintainer adds:\n${text}`);
   if (sentBack !== undefined && place.prior !== null)
     return [sentBack, ...added].filter(notEmpty).join("\n\n");
   const instructions = [
+    ...(place.began?.asked ?? []),
     parent?.instruction ?? "",
     place.prepared.settings.instructions ?? "",
     intentText(context),
     sentBack ?? "",
     ...added,
   ];
-  return issueTask(context, place.prepared, instructions);
+  return issueTask(context, place.prepared, instructions, { earlier: place.began?.earlier ?? null });
 }
 
 /** What the agent said it would do, once a maintainer has approved it. */
@@ -350,11 +367,13 @@ async function testsForAgent(
 
 function summarise(
   end: AgentEnd,
-  { prior, tallies }: Work,
-  place: Pick<Solved, "round" | "directory" | "edited" | "removed" | "heard">,
+  { prior, tallies, began }: Work,
+  place: Pick<Solved, "round" | "directory" | "edited" | "removed" | "heard" | "checkpoint">,
 ): Solved {
+  const told = began?.told ?? prior?.began;
   return {
     ...place,
+    ...(told === undefined ? {} : { began: told }),
     status: end.status,
     message: end.message,
     finalText: end.finalText,

@@ -45,6 +45,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   server.requestTimeout = 30_000;
   server.headersTimeout = 10_000;
+  // Longer than a proxy in front keeps a connection (60 s is usual), so that it is not the one that finds it closed and loses a webhook.
+  server.keepAliveTimeout = 75_000;
   await listen(server, options);
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
@@ -113,20 +115,23 @@ async function webhook(
   return handler(request, response);
 }
 
-/** The body as text; null when it is larger than the limit. Nothing past the limit is kept. */
-export async function readBody(
-  request: IncomingMessage,
-  max: number = MAX_BODY_BYTES,
-): Promise<string | null> {
-  if (Number(request.headers["content-length"] ?? 0) > max) return null;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request) {
-    size += (chunk as Buffer).length;
-    if (size > max) return null;
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+/** The body as text; null when it is larger than the limit. Nothing past the limit is kept. Rejects when the sender goes away. */
+export function readBody(request: IncomingMessage, max: number = MAX_BODY_BYTES): Promise<string | null> {
+  if (Number(request.headers["content-length"] ?? 0) > max) return Promise.resolve(null);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= max) chunks.push(chunk);
+      else {
+        resolve(null);
+        request.destroy();
+      }
+    });
+    request.once("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+    request.once("error", reject);
+  });
 }
 
 export function plain(response: ServerResponse, status: number, text: string): void {

@@ -1,7 +1,7 @@
 /** Probot's webhook middleware with its signature check, made from the app's credentials. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createNodeMiddleware, type Logger, Probot } from "probot";
+import { createNodeMiddleware, type Logger, Probot, ProbotOctokit } from "probot";
 import type { Log } from "#src/base/log.ts";
 import type { AppCredentials } from "#src/config/config.ts";
 import type { Edge } from "./edge.ts";
@@ -30,6 +30,7 @@ export async function createWebhookMiddleware(options: WebhookOptions): Promise<
     baseUrl: options.apiUrl,
     logLevel: options.logLevel,
     log: options.log as Logger,
+    Octokit: ProbotOctokit.defaults({ authStrategy: noCredentials }),
   });
   const middleware = await createNodeMiddleware(async (app) => registerRoutes(app, edge), {
     probot,
@@ -38,4 +39,15 @@ export async function createWebhookMiddleware(options: WebhookOptions): Promise<
   return async (request, response) => {
     await middleware(request, response);
   };
+}
+
+/**
+ * Probot makes a client for the installation of each event, with a token for all its repositories in reach. Nothing here uses it,
+ * so that each event gets one and the same client, which costs nothing and can send nothing.
+ */
+function noCredentials({ octokit }: { readonly octokit: unknown }): object {
+  const hook = async () => {
+    throw new Error("a webhook's own client sends nothing; ask the GitHub port");
+  };
+  return Object.assign(async () => octokit, { hook });
 }

@@ -22,7 +22,7 @@ import { openSqliteStore } from "#src/store/sqlite.ts";
 import type { Store } from "#src/store/store.ts";
 import { createWorker } from "#src/worker/worker.ts";
 import { APP_ID, appKeys, WEBHOOK_SECRET } from "#test/support/github.ts";
-import { say, taskOf } from "#test/support/model-turns.ts";
+import { byTurns, call, say, taskOf } from "#test/support/model-turns.ts";
 import { tempDir } from "#test/support/temp-dir.ts";
 import { MEND, tinyFiles } from "#test/support/tiny.ts";
 
@@ -74,7 +74,7 @@ export async function crashWorld(intent = false): Promise<CrashWorld> {
     ids: systemIds,
     app: { id: APP_ID, slug: "agent-fix", owner: "acme", publicKey, webhookSecret: WEBHOOK_SECRET },
   });
-  const model = await startModelServer({ script: intent ? THINK_FIRST : MEND });
+  const model = await startModelServer({ script: intent ? THINK_FIRST : MEND_OR_NOTE });
   github.createOrganization("acme");
   const repository = await github.createRepository({ owner: "acme", name: "tiny", files: filesWith(intent) });
   github.setPermission(REPO, MAINTAINER, "maintain");
@@ -124,6 +124,17 @@ export async function crashWorld(intent = false): Promise<CrashWorld> {
     },
   };
 }
+
+/** What a review may ask for. */
+export const ADD_A_NOTE = "Add a note on the sign.";
+
+const NOTE = byTurns(
+  call("edit_file", { path: "NOTE", old: "", new: "The sign was wrong.\n" }),
+  say("Add a note\n\nAs asked."),
+);
+
+const MEND_OR_NOTE: ModelScript = (messages, tools) =>
+  (taskOf(messages).includes(ADD_A_NOTE) ? NOTE : MEND)(messages, tools);
 
 const THINK_FIRST: ModelScript = (messages, tools) =>
   taskOf(messages).startsWith("Say what")

@@ -26,6 +26,14 @@ export interface GitHttp {
   /** True when the address is a repository's and the answer is on its way. */
   handle(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean>;
   pushes(): readonly Push[];
+  /** Every request for a repository, met by a fault or not, oldest first. */
+  requests(): readonly GitRequest[];
+}
+
+export interface GitRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
 }
 
 const ADDRESS =
@@ -33,12 +41,16 @@ const ADDRESS =
 
 export function createGitHttp(hub: Hub, faults: Faults): GitHttp {
   const pushes: Push[] = [];
+  const requests: GitRequest[] = [];
   return {
     pushes: () => [...pushes],
+    requests: () => [...requests],
     handle: async (request, response, url) => {
       const match = ADDRESS.exec(decodeURI(url.pathname));
       if (match === null) return false;
-      const fault = faults.take(request.method ?? "GET", url.pathname);
+      const { method = "GET" } = request;
+      requests.push({ method, path: url.pathname });
+      const fault = faults.take(method, url.pathname);
       if (fault !== null) return meet(fault, response);
       const [, owner = "", name = "", rest = ""] = match;
       const repository = findRepository(hub.state, owner, name);

@@ -9,7 +9,7 @@ import type { Ids } from "#src/base/ids.ts";
 import { messageOf } from "#src/base/result.ts";
 import type { Exchange } from "./exchanges.ts";
 import { createFaults, type Fault } from "./faults.ts";
-import { createGitHttp, type Push } from "./git-http.ts";
+import { createGitHttp, type GitRequest, type Push } from "./git-http.ts";
 import { graphqlRoutes } from "./graphql.ts";
 import type { Hub } from "./hub.ts";
 import { createIssueControls, type IssueControls } from "./issue-controls.ts";
@@ -69,6 +69,8 @@ export interface EmbeddedGitHub
   clearFaults(): void;
   /** Every REST exchange so far, oldest first. */
   calls(): readonly Exchange[];
+  /** Every request of git, oldest first. */
+  gitRequests(): readonly GitRequest[];
   /** Every ref changed by a push over HTTP. */
   pushes(): readonly Push[];
   /** Every installation token ever made, for looking at its scope. */
@@ -150,6 +152,7 @@ type PartControls = Pick<
   | "fault"
   | "clearFaults"
   | "calls"
+  | "gitRequests"
   | "pushes"
   | "tokens"
   | "revokeTokens"
@@ -208,6 +211,7 @@ function createParts(
     fault: (fault) => faults.add(fault),
     clearFaults: () => faults.clear(),
     calls: () => [...exchanges],
+    gitRequests: () => gitHttp.requests(),
     pushes: () => gitHttp.pushes(),
     tokens: () => [...hub.state.tokens.values()],
     revokeTokens: () => {

@@ -75,12 +75,12 @@ async function onInstallation(
     case "deleted":
       return {
         ...lost(open, { ...fact, why: "app_uninstalled" }),
-        afterwards: () => edge.app.lost(reach, "not_found"),
+        afterwards: () => noteLoss(edge, reach, "not_found"),
       };
     case "suspend":
       return {
         ...lost(open, { ...fact, why: "app_suspended" }),
-        afterwards: () => edge.app.lost(reach, "suspended"),
+        afterwards: () => noteLoss(edge, reach, "suspended"),
       };
     case "unsuspend":
       return regained(edge, reach, open);
@@ -102,7 +102,7 @@ async function onReach(edge: Edge, event: ReachEvent, deliveryId: string): Promi
   return {
     ...lost(open, { why: "repository_removed", by: sender.login, deliveryId }),
     afterwards: () => {
-      for (const reach of removed) edge.app.lost(reach, "not_found");
+      for (const reach of removed) noteLoss(edge, reach, "not_found");
       for (const reach of added) edge.app.regained(reach);
     },
   };
@@ -128,7 +128,7 @@ async function onRepository(
   const code = why === "repository_archived" ? "suspended" : "not_found";
   return {
     ...lost(open, { why, by: sender.login, deliveryId }),
-    afterwards: () => edge.app.lost(reach, code),
+    afterwards: () => noteLoss(edge, reach, code),
   };
 }
 
@@ -154,6 +154,12 @@ function lost(
       event: { type: "ground_lost", ...what } as const,
     }));
   return facts.length === 0 ? NOTHING : { receipt: { kind: "facts", facts } };
+}
+
+/** Nothing is sent from here on, unless GitHub says that the event is out of date: it may come late, or be asked for again. */
+function noteLoss(edge: Edge, reach: Reach, code: "not_found" | "suspended"): void {
+  edge.app.lost(reach, code);
+  edge.background.run("asking how the app stands", edge.app.standing(reach));
 }
 
 /** What could not be told meanwhile is told now. */

@@ -7,11 +7,25 @@ import type { Edge } from "./edge.ts";
 const MAX_ATTEMPTS = 3;
 /** In one round; the next goes on. */
 const MAX_ASKED = 200;
-/** Only what people said. What became of installations and repositories is found out by the next call to them, and an old word on it would be wrong by now. */
-const ASKED_FOR: readonly string[] = ["issues", "issue_comment", "pull_request", "pull_request_review"];
+const SAID_BY_PEOPLE = [
+  ...["issues.labeled", "issues.unlabeled", "issues.closed", "issues.deleted", "issues.transferred"],
+  ...["issue_comment.created", "pull_request_review.submitted"],
+  ...["pull_request.closed", "pull_request.reopened"],
+];
+const ABOUT_THE_GROUND = [
+  ...["installation.deleted", "installation.suspend", "installation.unsuspend"],
+  ...["installation_repositories.added", "installation_repositories.removed"],
+  ...["repository.archived", "repository.unarchived", "repository.deleted", "repository.transferred"],
+  "repository.renamed",
+];
+const SAID_BY_PROGRAMS = ["check_suite.completed", "status"];
+
+/** Every event that the routes act on, what matters most first: where a round cannot ask for all, programs do not crowd people out. */
+export const ASKED_FOR: readonly (readonly string[])[] = [SAID_BY_PEOPLE, ABOUT_THE_GROUND, SAID_BY_PROGRAMS];
 
 /**
- * Asks for every delivery since `since` (ms since the epoch) that never arrived and is not on record, oldest first.
+ * Asks for every delivery since `since` (ms since the epoch) that never arrived and is not on record: people's words, then
+ * what became of the ground, then checks; each oldest first.
  * Returns how many it asked for; null when GitHub did not show its record.
  */
 export async function askAgain(edge: Edge, since: number): Promise<number | null> {
@@ -34,12 +48,17 @@ export async function askAgain(edge: Edge, since: number): Promise<number | null
   return asked;
 }
 
-/** One attempt of each delivery of which none arrived, oldest first. */
+/** One attempt of each delivery of which none arrived, in the order in which they are asked for. */
 function missingOf(attempts: readonly HookAttempt[]): readonly HookAttempt[] {
   const byGuid = Map.groupBy(attempts, ({ guid }) => guid);
   return [...byGuid.values()]
     .filter((tried) => !tried.some(({ arrived }) => arrived) && tried.length < MAX_ATTEMPTS)
     .flatMap((tried) => tried.at(-1) ?? [])
-    .filter(({ event }) => ASKED_FOR.includes(event))
-    .sort((a, b) => a.at - b.at || a.id - b.id);
+    .filter((attempt) => rankOf(attempt) >= 0)
+    .sort((a, b) => rankOf(a) - rankOf(b) || a.at - b.at || a.id - b.id);
+}
+
+/** -1: nobody acts on it. */
+function rankOf({ event }: HookAttempt): number {
+  return ASKED_FOR.findIndex((events) => events.includes(event));
 }

@@ -7,7 +7,7 @@ import type { KnownPermission } from "#src/gate/who.ts";
 import type { GitHub, GitHubFailure, Reaction, ReviewComment } from "#src/github/github.ts";
 import type { FailedCheckRun, FixClaim } from "#src/github/surroundings.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
-import type { FailureCode } from "#src/run/run.ts";
+import type { FailureCode, GroundLoss } from "#src/run/run.ts";
 
 /** The effect under which the plan comment is kept in a run's journal. */
 export const PLAN_EFFECT = "plan-comment";
@@ -73,6 +73,8 @@ export interface Conversation {
   permission(login: string): Promise<KnownPermission>;
   /** Whether GitHub says that the person is an active member of `org/team` at this moment; without an answer: no. */
   isMember(team: string, login: string): Promise<boolean>;
+  /** True when GitHub says now that the ground which an event told to be lost is there: events come in any order. Without an answer the event is believed. */
+  groundStands(why: GroundLoss): Promise<boolean>;
   /** True when the issue carries the label and was last changed at that instant (ms since the epoch) or later: a removal of then is out of date. */
   labelledAfter(instant: number): Promise<boolean>;
   /** Creates or edits the one status comment. A failure is returned for the trace; it never stops a run. */

@@ -78,8 +78,13 @@ export async function handleFact(context: RunContext, fact: StoredEvent): Promis
     }
     case "issue_closed":
       return withdraw(context, seq, { type: "cancelled", by: event.by, why: "issue_closed" });
-    case "ground_lost":
-      return withdraw(context, seq, { type: "cancelled", by: event.by, why: event.why });
+    case "ground_lost": {
+      const stands = mayStop(context) && (await context.conversation.groundStands(event.why));
+      if (context.signal.aborted) return NOTHING;
+      if (!stands) return withdraw(context, seq, { type: "cancelled", by: event.by, why: event.why });
+      await context.append({ type: "fact_handled", seq, decision: "out_of_date" });
+      return NOTHING;
+    }
     case "pull_request_closed":
       if (context.request.pullRequest !== undefined && mayStop(context))
         return withdraw(context, seq, { type: "cancelled", by: event.by, why: "pull_request_closed" });

@@ -9,7 +9,7 @@ import { EVERYONE_WHO_WRITES, ruling } from "#src/gate/who.ts";
 import type { GitHub, GitHubFailure, GitHubResult, IssueComment } from "#src/github/github.ts";
 import type { GitHubApp, TokenPhase } from "#src/github/github-app.ts";
 import type { EffectJournal } from "#src/publish/publish.ts";
-import { type OpenPullRequest, placeOf, type RunRequest } from "#src/run/run.ts";
+import { type GroundLoss, type OpenPullRequest, placeOf, type RunRequest } from "#src/run/run.ts";
 import {
   type Answer,
   type Conversation,
@@ -23,6 +23,14 @@ const TRIES = 5;
 const FIRST_PAUSE_MS = 1_000;
 
 const NEEDED_PERMISSIONS = { contents: "write", issues: "write", pull_requests: "write" } as const;
+
+/** What does not come back under the same id. */
+const FINAL: readonly GroundLoss[] = [
+  "issue_deleted",
+  "issue_transferred",
+  "app_uninstalled",
+  "repository_deleted",
+];
 
 export interface ConversationParts {
   readonly app: GitHubApp;
@@ -89,6 +97,12 @@ export function githubConversation(parts: ConversationParts): Conversation {
     answerReviewComment: (journal, reply) =>
       answerReviewComment({ ...poster, github: calls("discuss") }, journal, reply),
     closePullRequest: (pull) => closePullRequest(publisher(), pull),
+    groundStands: async (why) => {
+      if (FINAL.includes(why)) return false;
+      const { installationId } = request;
+      const standing = await app.standing({ installationId, repositoryId: id });
+      return standing.ok && standing.value === "stands";
+    },
     labelledAfter: async (instant) => {
       const now = await github.issue(issue);
       // GitHub's times are whole seconds: a label set again within one carries the removal's own time.

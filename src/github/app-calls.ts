@@ -90,7 +90,7 @@ async function hookAttempts(
         attempts: attempts.map((attempt) => ({
           id: Number(attempt.id),
           guid: attempt.guid,
-          event: attempt.event,
+          event: attempt.action === null ? attempt.event : `${attempt.event}.${attempt.action}`,
           at: Date.parse(attempt.delivered_at),
           arrived: attempt.status_code >= 200 && attempt.status_code < 300,
         })),

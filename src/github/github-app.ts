@@ -6,6 +6,7 @@ import type { GitHub, GitHubFailure, GitHubResult, RepoName } from "./github.ts"
 export interface HookAttempt {
   readonly id: number;
   readonly guid: string;
+  /** Event and action, such as `issues.labeled`; the event alone where it has no action. */
   readonly event: string;
   /** ms since the epoch. */
   readonly at: number;
@@ -40,6 +41,8 @@ export interface Reach {
   readonly repositoryId: number | null;
 }
 
+export type Standing = "stands" | Extract<GitHubFailure["code"], "not_found" | "suspended">;
+
 /** `read`: metadata, contents and issues read + issues write for comments. `discuss`: pull requests write too, which comments on them need. `write`: contents write too. `look`: reading issues and pull requests. `team`, `checks` and `statuses`: reading those alone, which an installation may not grant. */
 export type TokenPhase = "read" | "look" | "discuss" | "write" | "team" | "checks" | "statuses";
 
@@ -63,6 +66,8 @@ export interface GitHubApp {
   redeliver(attemptId: number): GitHubResult<null>;
   installations(): GitHubResult<readonly Installation[]>;
   repositories(installationId: number): GitHubResult<readonly InstalledRepository[]>;
+  /** How the app stands there now, asked past what was noted of it; the answer is noted. An archived repository counts as suspended. */
+  standing(reach: Reach): GitHubResult<Standing>;
   /** GitHub said that the app may not act there any more: kept tokens are forgotten, and for ten minutes every call is refused without being sent. */
   lost(reach: Reach, why: Extract<GitHubFailure["code"], "not_found" | "suspended">): void;
   /** GitHub said that the app may act there again. */

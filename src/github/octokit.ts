@@ -19,6 +19,7 @@ import { relatedCalls } from "./related-calls.ts";
 import { createSender } from "./requests.ts";
 import { reviewCalls } from "./review-calls.ts";
 import { searchCalls } from "./search-calls.ts";
+import { standingOf } from "./standing.ts";
 import { createTokens, type TokenScope } from "./tokens.ts";
 
 export interface GitHubAppOptions {
@@ -69,22 +70,26 @@ export function createGitHubApp(options: GitHubAppOptions): GitHubApp {
     return token.ok ? ok(`token ${token.value}`) : token;
   };
 
+  const asWhole = appCalls({
+    octokit,
+    asApp: callsAsApp,
+    asInstallation: (installationId) =>
+      createCaller(send, {
+        authorize: authorizer({ installationId, repositoryId: null, purpose: "list" }),
+        signal: undefined,
+        budget: String(installationId),
+      }),
+  });
+
   return {
     identity,
     lost,
     regained,
     located,
     placeOf,
-    ...appCalls({
-      octokit,
-      asApp: callsAsApp,
-      asInstallation: (installationId) =>
-        createCaller(send, {
-          authorize: authorizer({ installationId, repositoryId: null, purpose: "list" }),
-          signal: undefined,
-          budget: String(installationId),
-        }),
-    }),
+    ...asWhole,
+    standing: (reach) =>
+      standingOf({ octokit, asApp: callsAsApp, lost, regained, repositories: asWhole.repositories }, reach),
     repository: (installationId, repo, phase, signal) => {
       const { owner, name } = placeOf(repo.id) ?? repo;
       const authorize = authorizer({ installationId, repositoryId: repo.id, purpose: phase });

@@ -128,6 +128,45 @@ for (const [what, lose, regain] of [
     assert.deepEqual(rig.violations(), []);
   });
 
+for (const [what, lose, regain] of [
+  [
+    "archived",
+    ({ hub }: AppRig) => hub.setArchived(REPO, true, "maya"),
+    ({ hub }: AppRig) => hub.setArchived(REPO, false, "maya"),
+  ],
+  [
+    "suspended",
+    ({ hub, installation }: AppRig) => hub.setSuspended(installation, true),
+    ({ hub, installation }: AppRig) => hub.setSuspended(installation, false),
+  ],
+  [
+    "removed",
+    ({ hub, installation }: AppRig) => hub.removeFromInstallation(installation, REPO),
+    ({ hub, installation }: AppRig) => hub.addToInstallation(installation, REPO),
+  ],
+] as const)
+  test(`${what}, told after it was taken back: what GitHub says now counts, and not the order of events`, async () => {
+    await using rig = await withRun();
+    rig.hub.webhooks.hold();
+    lose(rig);
+    regain(rig);
+    rig.hub.webhooks.release((held) => held.toReversed());
+    await rig.settled();
+    const [first] = await rig.facts();
+    assert.equal(first?.type, "ground_lost");
+    const { installation: installationId, repo } = rig;
+    const where = { installationId, repositoryId: repo.id };
+    assert.deepEqual(await rig.app.standing(where), { ok: true, value: "stands" });
+    assert.ok((await rig.github("write").createComment(rig.number, "hello")).ok, "calls are sent");
+    // And the other way round: taken back only by a late word.
+    lose(rig);
+    await rig.settled();
+    assert.ok(!(await rig.github("write").createComment(rig.number, "hello")).ok);
+    const standing = await rig.app.standing(where);
+    assert.equal(standing.ok && standing.value, what === "removed" ? "not_found" : "suspended");
+    assert.deepEqual(rig.violations(), []);
+  });
+
 test("a suspension that no webhook told of is remembered from the first refusal, for ten minutes", async () => {
   await using rig = await withRun();
   rig.hub.setWebhookUrl(null);

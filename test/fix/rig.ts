@@ -33,6 +33,7 @@ export interface Talk {
   /** Teams that everybody is in. */
   teams: string[];
   labelledAgain: boolean;
+  groundStands: boolean;
   /** When set, every write fails with it. */
   failure: GitHubFailure | null;
   /** When set, writes of the status wait for it. */
@@ -120,6 +121,7 @@ export function newTalk(): Talk {
     claims: [],
     teams: [],
     labelledAgain: false,
+    groundStands: false,
     failure: null,
     gate: null,
     reviewComments: [],
@@ -177,6 +179,7 @@ export function recorded(talk: Talk): Conversation {
     concludePlan: (id) => write(`conclude ${id}`, id === null ? null : `node-${id}`),
     fold: (nodeId) => write(`fold ${nodeId}`, null),
     fixClaims: async () => ok(talk.claims),
+    groundStands: async () => talk.groundStands,
     failedChecks: async () => ok(talk.failedChecks),
     answer: (_journal, { commentId, reaction, body }) =>
       write(`answer ${commentId} ${reaction} ${body}`, null),

@@ -111,7 +111,7 @@ export function installationShape(urls: Urls, installation: Installation): JsonO
     permissions: installation.permissions,
     events: installation.app.events,
     created_at: timeText(installation.createdAt),
-    updated_at: timeText(installation.createdAt),
+    updated_at: timeText(installation.updatedAt),
     single_file_name: null,
     has_multiple_single_files: false,
     single_file_paths: [],

@@ -187,7 +187,7 @@ function installationControls(hub: Hub): InstallationControls {
         permissions: permissions ?? app.permissions,
         repositoryIds: new Set(chosen.map((repository) => repository.id)),
         suspension: null,
-        createdAt: hub.clock.now(),
+        ...{ createdAt: hub.clock.now(), updatedAt: hub.clock.now() },
       };
       hub.state.installations.set(installation.id, installation);
       announceInstallation(hub, installation, "created");
@@ -198,6 +198,7 @@ function installationControls(hub: Hub): InstallationControls {
     },
     setSuspended: (id, suspended) => {
       const found = find(id);
+      found.updatedAt = hub.clock.now();
       found.suspension = suspended ? { at: hub.clock.now(), by: found.account } : null;
       announceInstallation(hub, found, suspended ? "suspend" : "unsuspend");
     },

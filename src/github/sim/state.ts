@@ -33,6 +33,7 @@ export interface Installation {
   readonly repositoryIds: Set<number>;
   suspension: { readonly at: number; readonly by: Account } | null;
   readonly createdAt: number;
+  updatedAt: number;
 }
 
 export interface AccessToken {

@@ -73,7 +73,8 @@ export async function beginning(
   const asked = line.flatMap(({ asked: texts }) => texts);
   const source = line.findLast(({ kept }) => kept !== null);
   if (source === undefined || source.kept === null) {
-    const told = `Run \`${context.request.parent?.runId}\` left no patch to go on from; this one began afresh.`;
+    if (wish === "patch") return { ...afresh, asked };
+    const told = `Run \`${context.request.parent?.runId}\` left no work to go on from; this one began afresh.`;
     return { ...afresh, asked, told };
   }
   const { kept, runId } = source;

@@ -170,8 +170,9 @@ function assertFurtherRun(others: readonly StoredRun[], runId: string, further: 
   const request = others[0]?.request;
   assert.equal(request?.trigger, further.trigger);
   assert.equal(request.budgetUsd, further.budgetUsd ?? null);
-  const parent = further.trigger === "label" ? null : { runId, instruction: further.instruction ?? "" };
-  assert.deepEqual(request.parent, parent);
+  const { instruction = "", goesOn } = further;
+  const parent = { runId, instruction, ...(goesOn === undefined ? {} : { goesOn }) };
+  assert.deepEqual(request.parent, further.trigger === "label" ? null : parent);
 }
 
 function assertAnswered(

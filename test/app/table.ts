@@ -33,6 +33,7 @@ export interface Cell {
     readonly trigger: "label" | "retry" | "revise";
     readonly budgetUsd?: number;
     readonly instruction?: string;
+    readonly goesOn?: "patch" | "checkpoint";
   };
   /** What the comment of the plan or the intent then begins with. */
   readonly told?: RegExp;
@@ -70,6 +71,11 @@ const REVISED: Cell = {
   ...{ decision: "new_run", reaction: "+1" },
   run: { trigger: "revise", instruction: "use padStart\nand a test" },
 };
+/** On the issue; the branch of a pull request holds the patch. */
+const REWORKED: Cell = {
+  ...REVISED,
+  run: { trigger: "revise", instruction: "use padStart\nand a test", goesOn: "patch" },
+};
 const superseded = (cell: Cell): Cell => ({
   ...cell,
   state: "cancelled",
@@ -81,7 +87,7 @@ const everywhere = (cell: Cell): Row["cells"] => ({
   ...{ publishing: cell, ended: cell },
 });
 
-const RICH = { trigger: "retry", budgetUsd: 5 } as const;
+const RICH = { trigger: "retry", budgetUsd: 5, goesOn: "checkpoint" } as const;
 
 /** The states of a revision on an open pull request; `published`: there is none, only the run that opened it. */
 export const ON_PULL = ["published", "solving", "awaiting_approval", "publishing", "failed"] as const;
@@ -121,7 +127,7 @@ export const PULL_TABLE: readonly PullRow[] = [
     cells: {
       published: REVISED,
       solving: { decision: "instruct", reaction: "+1", answer: /take it up at my next turn/ },
-      awaiting_approval: superseded(REVISED),
+      awaiting_approval: superseded(REWORKED),
       publishing: BEING_PUBLISHED,
       failed: REVISED,
     },
@@ -207,10 +213,10 @@ export const TABLE: readonly Row[] = [
     what: { say: "/revise use padStart\nand a test" },
     cells: {
       working: { decision: "instruct", reaction: "+1", answer: /take it up at my next turn/ },
-      intent: superseded(REVISED),
-      plan: superseded(REVISED),
+      intent: superseded(REWORKED),
+      plan: superseded(REWORKED),
       publishing: BEING_PUBLISHED,
-      ended: REVISED,
+      ended: REWORKED,
     },
   },
   { what: { say: "/revise" }, cells: everywhere(refused(/Say what to do differently: `\/revise <text>`/)) },

@@ -1,8 +1,9 @@
-/** Makes up for webhooks that were lost: at the start and every hour, failed deliveries are asked for again, then missed labels are looked for. */
+/** Makes up for webhooks that were lost: at the start and every hour, failed deliveries are asked for again, then missed labels are looked for, and what is kept of repositories that are gone is dropped. */
 
 import type { Edge } from "./edge.ts";
 import { askAgain } from "./redelivery.ts";
 import { sweepLabels } from "./sweep.ts";
+import { dropUnreached } from "./unreached.ts";
 
 const EVERY_MS = 3_600_000;
 /** How far a round looks back beyond the one before it: one that failed is made up for, and clocks differ. */
@@ -25,6 +26,7 @@ export function startCatchUp(edge: Edge, newestOnRecord: number | null, stopped:
     if (asked !== null) from = began;
     if (asked !== null && asked > 0) await clock.sleep(ARRIVES_MS, stopped);
     if (!stopped.aborted) await sweepLabels(edge);
+    if (!stopped.aborted) await dropUnreached(edge);
   };
   const again = async () => {
     while (!stopped.aborted) {

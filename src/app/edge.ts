@@ -6,6 +6,7 @@ import type { Log } from "#src/base/log.ts";
 import type { GitHubApp } from "#src/github/github-app.ts";
 import type { Queue } from "#src/queue/queue.ts";
 import type { Store } from "#src/store/store.ts";
+import type { RepositoryCaches } from "./unreached.ts";
 
 export interface Edge {
   readonly store: Store;
@@ -20,6 +21,8 @@ export interface Edge {
   readonly log: Log;
   /** Work that outlives the webhook's answer; the server waits for it before it closes. */
   readonly background: Background;
+  /** What runs keep of repositories; left out: nothing is kept. */
+  readonly caches?: RepositoryCaches;
 }
 
 export interface Background {

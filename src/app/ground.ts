@@ -16,6 +16,7 @@ import {
   type RepositoryEvent,
 } from "./payloads.ts";
 import { NOTHING, type Reading, type Route, receive } from "./receive.ts";
+import { dropUnreachedSoon } from "./unreached.ts";
 
 const ISSUE_LEFT: Route<IssueEvent & { readonly action?: string }> = {
   schema: ISSUE_EVENT.loose(),
@@ -160,6 +161,7 @@ function lost(
 function noteLoss(edge: Edge, reach: Reach, code: "not_found" | "suspended"): void {
   edge.app.lost(reach, code);
   edge.background.run("asking how the app stands", edge.app.standing(reach));
+  if (code === "not_found") dropUnreachedSoon(edge);
 }
 
 /** What could not be told meanwhile is told now. */

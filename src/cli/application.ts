@@ -106,6 +106,7 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
       ids,
       log,
       background,
+      caches: ports.workspaces,
     };
     const { apiUrl } = config.github;
     const logLevel = config.server.logLevel === "silent" ? "fatal" : config.server.logLevel;

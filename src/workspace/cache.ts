@@ -1,13 +1,14 @@
 /** The directories that package managers of a repository fill during set-up, kept between its runs and shown to no other repository. */
 
-import { chmod, chown, lstat, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "#src/base/clock.ts";
 import type { Log } from "#src/base/log.ts";
 import { messageOf } from "#src/base/result.ts";
 import type { Locks } from "./lock.ts";
 import { makeDataPlace, makeOwnedPlace, makeRunPlace, namedPlace, type Places } from "./places.ts";
-import { entriesBelow } from "./tree-walk.ts";
+import { entriesBelow, namesIn } from "./tree-walk.ts";
+import type { IsFree } from "./workspace.ts";
 
 /** A cache that grew beyond this is begun anew: package managers never forget by themselves. */
 const MOST_BYTES = 5 * 1024 ** 3;
@@ -30,6 +31,10 @@ export interface Caches {
    * has a workspace.
    */
   with<T>(runId: string, repositoryId: number, work: (directory: string) => Promise<T>): Promise<T>;
+  /** Repositories that have a cache, or the rest of one. */
+  ids(): Promise<readonly number[]>;
+  /** Removes it; false when a run uses it or `isFree` says no. */
+  drop(repositoryId: number, isFree: IsFree): Promise<boolean>;
 }
 
 interface Kept {
@@ -114,19 +119,25 @@ export function createCaches(options: CacheOptions): Caches {
       await makeOwnedPlace(places, own);
       return work(own);
     },
+    ids: async () => {
+      const names = await namesIn(places.caches);
+      return [...new Set(names.flatMap((name) => /^(\d+)(?:\.size|\.users)?$/.exec(name)?.[1] ?? []))].map(
+        Number,
+      );
+    },
+    drop: async (repositoryId, isFree) => {
+      const name = String(Math.trunc(repositoryId));
+      const gone = await locks.tryHold(lockName(name), async () => {
+        if ((await isInUse(name)) || !(await isFree())) return false;
+        await remove(name);
+        return true;
+      });
+      return gone === true;
+    },
   };
 }
 
 const lockName = (name: string) => `${name}.cache-lock`;
-
-async function namesIn(directory: string): Promise<readonly string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
-}
 
 /** One whose set-up was killed may have no size yet: package managers check what they find, so that it is used all the same. */
 async function describe(name: string, sizeFile: string): Promise<Kept> {

@@ -84,6 +84,11 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
 
   return {
     fetch: (source, branch, token, signal) => mirrors.fetch({ source, branch, token, signal }),
+    cached: async () => [...new Set([...(await mirrors.ids()), ...(await caches.ids())])],
+    dropCached: async (repositoryId, isFree) => {
+      const gone = await mirrors.drop(repositoryId, isFree);
+      return (await caches.drop(repositoryId, isFree)) && gone;
+    },
     files: (repositoryId, sha) => commitFiles(git, places.mirror(repositoryId), sha),
     checkout: (...args) => {
       const [runId, repositoryId, sha, name, signal] = args;

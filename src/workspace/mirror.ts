@@ -14,8 +14,8 @@ import { type MirrorState, packsStand, readState, writeState } from "./mirror-st
 import { allowUrl, isBranchName } from "./names.ts";
 import { makeDataPlace, type Places } from "./places.ts";
 import { readyBytes } from "./ready.ts";
-import { entriesBelow } from "./tree-walk.ts";
-import type { GitFailure, GitToken, RepositorySource } from "./workspace.ts";
+import { entriesBelow, namesIn } from "./tree-walk.ts";
+import type { GitFailure, GitToken, IsFree, RepositorySource } from "./workspace.ts";
 
 /** So many packs make every look-up slow; then they are put into one. */
 const PACKS_BEFORE_REPACK = 40;
@@ -33,6 +33,10 @@ export interface Mirrors {
   ): Promise<Result<T, GitFailure>>;
   /** Has the mirror fetched anew at the next fetch, since it was found damaged. */
   distrust(repositoryId: number): Promise<void>;
+  /** Repositories that have a mirror or a kept checkout, or the rest of one. */
+  ids(): Promise<readonly number[]>;
+  /** Removes both; false when somebody works with them or `isFree` says no. */
+  drop(repositoryId: number, isFree: IsFree): Promise<boolean>;
 }
 
 export interface FetchRequest {
@@ -55,6 +59,9 @@ export interface MirrorOptions {
   readonly redactor: Redactor;
   readonly log: Log;
 }
+
+/** What belongs to a repository in the mirrors' directory, the rest of a cut-off removal too. */
+const KEPT = /^(\d+)\.(?:git|git\.new|git\.gone|ready)$/;
 
 const lockName = (repositoryId: number) => `${Math.trunc(repositoryId)}.lock`;
 const distrustFile = (path: string) => join(path, "agent-fix-damaged");
@@ -104,6 +111,18 @@ export function createMirrors(options: MirrorOptions): Mirrors {
     distrust: async (repositoryId) => {
       const path = places.mirror(repositoryId);
       if (await exists(path)) await writeFile(distrustFile(path), "");
+    },
+    ids: async () => {
+      const names = await namesIn(places.mirrors);
+      return [...new Set(names.flatMap((name) => KEPT.exec(name)?.[1] ?? []))].map(Number);
+    },
+    drop: async (repositoryId, isFree) => {
+      const gone = await locks.tryHold(lockName(repositoryId), async () => {
+        if (!(await isFree())) return false;
+        await remove(places, repositoryId);
+        return true;
+      });
+      return gone === true;
     },
   };
 }
@@ -191,12 +210,21 @@ async function evict(options: MirrorOptions, keep: string): Promise<void> {
     if (mirror.path === keep || idleMs < IN_USE_MS) continue;
     if (total <= options.capBytes && idleMs < LONG_UNUSED_MS) continue;
     const gone = await locks.tryHold(lockName(mirror.id), async () => {
-      await rm(mirror.path, { recursive: true, force: true });
-      await rm(places.ready(mirror.id), { recursive: true, force: true });
+      await remove(places, mirror.id);
       return true;
     });
     if (gone) total -= mirror.bytes;
   }
+}
+
+/** Out of the way first, so that a kill in the middle leaves no mirror that looks whole; the caller holds the lock. */
+async function remove(places: Places, repositoryId: number): Promise<void> {
+  const path = places.mirror(repositoryId);
+  const gone = `${path}.gone`;
+  await rm(gone, { recursive: true, force: true });
+  if (await exists(path)) await rename(path, gone);
+  for (const rest of [gone, `${path}.new`, places.ready(repositoryId)])
+    await rm(rest, { recursive: true, force: true });
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -21,3 +21,13 @@ export async function* entriesBelow(directory: string): AsyncGenerator<Below> {
     }
   }
 }
+
+/** Names in a directory; none when it is not there. */
+export async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

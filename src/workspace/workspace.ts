@@ -110,6 +110,9 @@ export interface CommitFiles {
   list(): Promise<readonly { readonly path: string; readonly mode: string }[]>;
 }
 
+/** Asked once nobody can begin to work with what is to go; false: somebody still needs it. */
+export type IsFree = () => Promise<boolean>;
+
 export interface Workspaces {
   /** Brings the mirror up to date (default branch and tags); one fetch at a time per repository, across processes. */
   fetch(
@@ -118,6 +121,10 @@ export interface Workspaces {
     token: GitToken,
     signal: AbortSignal,
   ): Promise<Result<{ readonly headSha: string }, GitFailure>>;
+  /** Repositories of which a mirror, a kept checkout or a package cache is there, or what is left of one. */
+  cached(): Promise<readonly number[]>;
+  /** Removes all of that of one repository; false, and some of it is there still, when somebody works with it. A drop that was cut off shows in `cached`. */
+  dropCached(repositoryId: number, isFree: IsFree): Promise<boolean>;
   files(repositoryId: number, sha: string): CommitFiles;
   /** A fresh copy of a commit with a disposable `.git` that has history; files belong to the sandbox's owner. Returns the directory. */
   checkout(

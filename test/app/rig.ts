@@ -4,6 +4,7 @@ import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import { createBackground, type Edge } from "#src/app/edge.ts";
 import { type Handlers, startServer } from "#src/app/server.ts";
+import type { RepositoryCaches } from "#src/app/unreached.ts";
 import { createWebhookMiddleware, WEBHOOK_PATH } from "#src/app/webhooks.ts";
 import { systemClock } from "#src/base/clock.ts";
 import { systemIds } from "#src/base/ids.ts";
@@ -46,6 +47,8 @@ export interface AppRigOptions {
   readonly commits?: boolean;
   /** Puts something between the edge and the store, through the port. */
   readonly wrapStore?: (store: Store) => Store;
+  /** What is kept of repositories. */
+  readonly caches?: RepositoryCaches;
   /** Where hints go instead of into a list. */
   readonly queue?: Queue;
 }
@@ -76,6 +79,7 @@ export async function appRig(options: AppRigOptions = {}): Promise<AppRig> {
     ids: systemIds,
     log,
     background,
+    ...(options.caches === undefined ? {} : { caches: options.caches }),
   };
   const handlers: Handlers = { webhooks: null, setup: null, ready: () => store.ready() };
   const server = await startServer({ host: "127.0.0.1", port: 0, handlers, clock: systemClock, log });

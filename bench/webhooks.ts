@@ -1,199 +1,124 @@
-/** The webhook edge under load, with scripted runs at work beside it, and how long people wait for a first sign and for a pull request. */
+/** The webhook edge under load, with scripted runs at work beside it, against a bare server that does no more than keep each body; and how long people wait. */
 
-import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { Agent, request } from "node:http";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { WEBHOOK_PATH } from "#src/app/webhooks.ts";
-import { systemClock } from "#src/base/clock.ts";
-import { queryState } from "#test/support/left-behind.ts";
-import { byIssue, call } from "#test/support/model-turns.ts";
-import { LABEL, MAINTAINER, type Outside, REPO, startOutside } from "#test/support/outside.ts";
+import { byIssue } from "#test/support/model-turns.ts";
+import { type Outside, startOutside } from "#test/support/outside.ts";
 import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
-import { type Bench, median } from "./row.ts";
+import { BUSY, type BusyRuns, busyScript, keepBusy } from "./busy-runs.ts";
+import { type Bench, median, type Row } from "./row.ts";
+import { waitRows } from "./waits.ts";
+import type { LoadOrder } from "./webhook-load.ts";
+import { loadPhase, type Phase } from "./webhook-phase.ts";
 
 const RATE_PER_S = 200;
 const SECONDS = 60;
+/** Before what counts: code that has never run is compiled first. */
+const WARM_UP_SECONDS = 2;
 const ACTIVE_RUNS = 4;
 const P99_TARGET_MS = 50;
-const SIGN_TARGET_MS = 1_000;
-const PULL_TARGET_MS = 2_000;
-const TIMES = 5;
-const POLL_MS = 5;
-const BUSY = "busy";
+const FLOOR_TARGET = 3;
+/** Beside the busy ones, those whose first sign and pull request are waited for. */
+const OTHER_RUNS = 2;
 
 export function webhooksBench(seconds = SECONDS): Bench {
   return async () => {
     const world = await startOutside({
-      // Commands with a pause, so that the runs go on for as long as the load.
-      script: byIssue(
-        { [BUSY]: () => call("run_command", { command: "ls -R . | wc -l; sleep 1" }) },
-        smallJob,
-      ),
+      script: byIssue({ [BUSY]: busyScript }, smallJob),
       files: SMALL_FILES,
-      env: { CONCURRENCY: String(ACTIVE_RUNS + TIMES) },
+      env: { CONCURRENCY: String(ACTIVE_RUNS + OTHER_RUNS) },
     });
     try {
-      const busy = await startBusy(world);
-      const load = await underLoad(world, seconds);
-      const active = busy.filter((issue) => world.run(issue)?.state === "solving").length;
-      const waits = await peoplesWaits(world);
-      return [
-        {
-          name: "webhooks",
-          what: `p99 of the answer to a webhook at ${RATE_PER_S} deliveries/s for ${seconds} s, ${active} scripted runs active`,
-          unit: "ms",
-          values: [load.p99],
-          target: P99_TARGET_MS,
-          note: load.note,
-        },
-        {
-          name: "webhooks",
-          what: "from the label to the first visible sign",
-          unit: "ms",
-          values: waits.sign,
-          target: SIGN_TARGET_MS,
-          note: "reaction or comment, GitHub embedded in this process",
-        },
-        {
-          name: "webhooks",
-          what: "from `/approve` to the pull request, the base unmoved",
-          unit: "ms",
-          values: waits.pull,
-          target: PULL_TARGET_MS,
-          note: "the embedded GitHub's own time included",
-        },
-      ];
+      const busy = await keepBusy(world, ACTIVE_RUNS);
+      const rows = [...(await edgeRows(world, busy, seconds)), ...(await waitRows(world))];
+      await busy.stop();
+      return rows;
     } finally {
       await world.close();
     }
   };
 }
 
-async function startBusy(world: Outside): Promise<readonly number[]> {
-  const issues = Array.from({ length: ACTIVE_RUNS }, () => world.openIssue({ title: BUSY }));
-  for (const issue of issues) world.github.label(REPO, issue, MAINTAINER, LABEL);
-  for (const issue of issues) await world.untilState(issue, "solving");
-  return issues;
+/** The floor first and then ours, with the same runs at work; what these cost the server is known from the floor's phase. */
+async function edgeRows(world: Outside, busy: BusyRuns, seconds: number): Promise<readonly Row[]> {
+  const server = world.server().pid;
+  const order = orderOf(world, seconds);
+  const floor = await withFloor(world, (url, pid) =>
+    loadPhase({ ...order, url, prefix: "floor-" }, { pid, beside: server }),
+  );
+  const warm = { ...order, seconds: WARM_UP_SECONDS, prefix: "warm-" };
+  await loadPhase(warm, { pid: server, beside: server });
+  busy.looks();
+  const ours = await loadPhase(order, { pid: server, beside: server });
+  const active = busy.looks();
+  const lost = ours.sent - busy.recorded(order.prefix);
+  const runsMs = (floor.cpuMs.beside * ours.tookMs) / floor.tookMs;
+  const perDelivery = (ours.cpuMs.server - runsMs) / ours.sent;
+  const what = `${RATE_PER_S} deliveries/s for ${seconds} s, ${median(active)} scripted runs at work (${Math.min(...active)} to ${Math.max(...active)})`;
+  return [
+    {
+      name: "webhooks",
+      what: `p99 of the answer to a webhook, ${what}`,
+      unit: "ms",
+      values: [ours.p99],
+      target: P99_TARGET_MS,
+      note: `${timesOf(ours)}; ${lost} lost; ${costOf(ours)}; ${perDelivery.toFixed(2)} ms of the server's processor time a delivery, beside the ${Math.round((100 * runsMs) / ours.tookMs)} % of a core that the runs take in it`,
+    },
+    {
+      name: "webhooks",
+      what: "the same p99 ÷ that of a bare HTTP server with one synced append a request",
+      unit: "×",
+      values: [ours.p99 / floor.p99],
+      target: FLOOR_TARGET,
+      note: `${timesOf(floor)}; ${costOf(floor)}; ${(floor.cpuMs.server / floor.sent).toFixed(2)} ms of processor time a request`,
+    },
+  ];
 }
 
-interface Load {
-  readonly p99: number;
-  readonly note: string;
+function timesOf({ sent, tookMs, refused, ...phase }: Phase): string {
+  const answered = sent - Object.values(refused).reduce((sum, one) => sum + one, 0);
+  const times = (["p50", "p95", "p99", "max"] as const).map((name) => `${name} ${phase[name].toFixed(1)}`);
+  const not = Object.entries(refused).map(([why, count]) => `, ${count} × ${why}`);
+  return `${times.join(", ")} ms; ${sent} sent in ${(tookMs / 1_000).toFixed(1)} s, ${answered} answered with 200${not.join("")} (${(answered / (tookMs / 1_000)).toFixed(0)}/s)`;
 }
 
-/** Sends on a fixed schedule, whatever the answers take; a latency counts from when the delivery was due. */
-async function underLoad(world: Outside, seconds: number): Promise<Load> {
+function costOf({ cpuMs, latenessP99, tookMs }: Phase): string {
+  const ofCore = (ms: number) => Math.round((100 * ms) / tookMs);
+  const share = Math.round((100 * cpuMs.generator) / (cpuMs.generator + cpuMs.server));
+  return `the load generator took ${ofCore(cpuMs.generator)} % of a core, ${share} % of what it and the server took together, and was late by ${latenessP99.toFixed(1)} ms at its p99; all work on the machine took ${ofCore(cpuMs.machine)} % of a core`;
+}
+
+/** A label that is not ours, as GitHub sends it: read, recorded, and nothing more. */
+function orderOf(world: Outside, seconds: number): LoadOrder {
   const labelled = world.github.webhooks.deliveries().find(({ action }) => action === "labeled");
   if (labelled === undefined) throw new Error("no label was delivered");
   const payload = JSON.parse(labelled.body);
   payload.label.name = "bug";
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
-  const before = recorded(world);
-  const [ownBefore, serverBefore] = [ownMs(), serverMs(world)];
-  const startedAt = performance.now();
-  const count = RATE_PER_S * seconds;
-  const pending: Promise<Answered>[] = [];
-  for (let at = 0; at < count; at++) {
-    const due = startedAt + (at * 1_000) / RATE_PER_S;
-    const early = due - performance.now();
-    if (early > 0) await systemClock.sleep(early);
-    payload.issue.updated_at = new Date(Date.UTC(2025, 0, 1) + at * 1_000).toISOString();
-    pending.push(post(world, { agent, at, due, body: JSON.stringify(payload) }));
-  }
-  const answers = await Promise.all(pending);
-  const tookS = (performance.now() - startedAt) / 1_000;
-  agent.destroy();
-  const latencies = answers.map(({ ms }) => ms).sort((a, b) => a - b);
-  const refused = answers.filter(({ status }) => status !== 200).length;
-  const own = ownMs() - ownBefore;
-  const server = serverMs(world) - serverBefore;
-  const share = Math.round((100 * own) / (own + server));
   return {
-    p99: latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN,
-    note: [
-      `median ${median(latencies).toFixed(1)} ms, worst ${latencies.at(-1)?.toFixed(0)} ms`,
-      `${count} sent in ${tookS.toFixed(1)} s, ${refused} refused, ${count - (recorded(world) - before)} lost`,
-      `the load generator took ${share} % of the processor time of both (${Math.round(server / tookS / 10)} % of a core for the server)`,
-    ].join("; "),
+    url: `${world.url()}${WEBHOOK_PATH}`,
+    secret: world.secrets.webhookSecret,
+    payload,
+    perSecond: RATE_PER_S,
+    seconds,
+    prefix: "bench-",
   };
 }
 
-interface Answered {
-  readonly status: number;
-  readonly ms: number;
-}
-
-function post(
-  world: Outside,
-  { agent, at, due, body }: { agent: Agent; at: number; due: number; body: string },
-): Promise<Answered> {
-  const signature = createHmac("sha256", world.secrets.webhookSecret).update(body).digest("hex");
-  return new Promise((resolve) => {
-    const done = (status: number) => resolve({ status, ms: performance.now() - due });
-    const sent = request(`${world.url()}${WEBHOOK_PATH}`, {
-      method: "POST",
-      agent,
-      headers: {
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(body),
-        "x-github-event": "issues",
-        "x-github-delivery": `bench-${at}`,
-        "x-hub-signature-256": `sha256=${signature}`,
-      },
-    });
-    sent.on("response", (answer) => {
-      answer.resume();
-      answer.on("end", () => done(answer.statusCode ?? 0));
-    });
-    sent.on("error", () => done(0));
-    sent.end(body);
+/** Its file lies beside the server's database, on the same disk. */
+async function withFloor<T>(world: Outside, use: (url: string, pid: number) => Promise<T>): Promise<T> {
+  const script = join(import.meta.dirname, "webhook-floor.ts");
+  const child = spawn(process.execPath, [script, join(world.dataDir, "floor.log")], {
+    stdio: ["pipe", "pipe", "inherit"],
   });
-}
-
-/** How many deliveries were ever recorded: rows are trimmed, their numbers go on. */
-function recorded(world: Outside): number {
-  const [row] = queryState(world.dataDir, "SELECT max(n) AS n FROM delivery");
-  return Number(row?.n ?? 0);
-}
-
-function ownMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
-const TICKS_PER_S = 100;
-
-/** Processor time of the server's own process, without those it started. */
-function serverMs(world: Outside): number {
-  const stat = readFileSync(`/proc/${world.server().pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return ((Number(fields[11]) + Number(fields[12])) * 1_000) / TICKS_PER_S;
-}
-
-async function peoplesWaits(
-  world: Outside,
-): Promise<{ readonly sign: readonly number[]; readonly pull: readonly number[] }> {
-  const { github } = world;
-  const sign: number[] = [];
-  const pull: number[] = [];
-  for (let time = 0; time < TIMES; time++) {
-    const { fullName: repo } = await world.addRepository({ name: `waits-${time}`, files: SMALL_FILES });
-    const issue = world.openIssue({}, repo);
-    const labelledAt = performance.now();
-    github.label(repo, issue, MAINTAINER, LABEL);
-    await until(
-      () => github.issue(repo, issue).reactions.length > 0 || github.comments(repo, issue).length > 0,
-    );
-    sign.push(performance.now() - labelledAt);
-    await world.untilState(issue, "awaiting_approval", repo);
-    const approvedAt = performance.now();
-    github.comment(repo, issue, MAINTAINER, "/approve unverified");
-    await until(() => github.pullRequests(repo).length > 0);
-    pull.push(performance.now() - approvedAt);
+  const closed = once(child, "close");
+  try {
+    const { value } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+    return await use(String(value), child.pid ?? -1);
+  } finally {
+    child.stdin.end();
+    await closed;
   }
-  return { sign, pull };
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await systemClock.sleep(POLL_MS);
 }

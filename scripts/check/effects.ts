@@ -28,7 +28,7 @@ export const EFFECTS: readonly Effect[] = [
   },
   {
     rule: "child-process",
-    allowed: ["src/sandbox/", "src/workspace/git.ts", "src/github/sim/"],
+    allowed: ["src/sandbox/", "src/workspace/git-child.ts", "src/github/sim/"],
     remedy: "run commands of a repository in a sandbox session, and git through workspace/git.ts",
     modules: ["node:child_process", "child_process"],
   },

@@ -1,5 +1,6 @@
 /** Runs exported functions of a module in a worker thread, so that heavy computing does not hold up the process, and can be ended. */
 
+import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
 import type { Clock } from "./clock.ts";
 import { messageOf } from "./result.ts";
@@ -27,7 +28,9 @@ export interface OffloadOptions {
 /** The thread's own program: it imports the module and answers calls. CommonJS, since a string of code has no address. */
 const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");
-const loading = import(workerData);
+const { enableCompileCache } = require("node:module");
+if (workerData.compiled !== undefined) enableCompileCache(workerData.compiled);
+const loading = import(workerData.module);
 loading.catch(() => undefined);
 parentPort.on("message", async ({ id, name, args }) => {
   try {
@@ -74,7 +77,8 @@ export function createOffload({ module, clock, idleMs, memoryMb }: OffloadOption
   const start = (): Worker => {
     const fresh = new Worker(PROGRAM, {
       eval: true,
-      workerData: module.href,
+      // Where the process keeps compiled modules, if it does: a thread does not look there by itself.
+      workerData: { module: module.href, compiled: getCompileCacheDir() },
       execArgv: [],
       // The thread computes on texts of strangers; it needs no secret of ours.
       env: {},

@@ -1,5 +1,6 @@
 /** The SQLite store in a thread of its own: a caller never waits for the disk in its own thread, and calls made meanwhile are committed together. */
 
+import { getCompileCacheDir } from "node:module";
 import { Worker } from "node:worker_threads";
 import type { Clock } from "#src/base/clock.ts";
 import { messageOf } from "#src/base/result.ts";
@@ -16,6 +17,8 @@ export interface ThreadedOptions {
 /** The thread's own program. CommonJS, since a string of code has no address. */
 const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");
+const { enableCompileCache } = require("node:module");
+if (workerData.compiled !== undefined) enableCompileCache(workerData.compiled);
 import(workerData.service).then(({ serveStore }) => serveStore(parentPort, workerData.path));`;
 
 /** Opens the store as `openSqliteStore` does; rejects with its StoreError. An open store without calls does not keep the process alive. */
@@ -23,7 +26,8 @@ export async function openThreadedStore(options: ThreadedOptions): Promise<Store
   const service = new URL("./store-service.ts", import.meta.url).href;
   const thread = new Worker(PROGRAM, {
     eval: true,
-    workerData: { service, path: options.path },
+    // Where the process keeps compiled modules, if it does: a thread does not look there by itself.
+    workerData: { service, path: options.path, compiled: getCompileCacheDir() },
     execArgv: [],
     // The thread needs no secret of ours.
     env: {},

@@ -1,19 +1,22 @@
 /** The only caller of host git: always with the whole safe environment, bounded output, and every process dead at the end. */
 
-import { type ChildProcess, spawn } from "node:child_process";
 import type { FileHandle } from "node:fs/promises";
 import { simpleGit } from "simple-git";
-import type { Clock } from "#src/base/clock.ts";
+import { type Clock, systemClock } from "#src/base/clock.ts";
+import { createOffload, type Offload } from "#src/base/offload.ts";
 import type { Redactor } from "#src/base/redact.ts";
 import { err, messageOf, ok, type Result } from "#src/base/result.ts";
 import { classify, type HostGitFailure } from "./failure.ts";
+import { type ChildEnd, type ChildRun, unpooled } from "./git-child.ts";
 import { type GitScope, hostEnvironment } from "./git-settings.ts";
 import { makeDataPlace } from "./places.ts";
 
 /** A command that only works on objects of ours should never take this long; fetches set their own limit. */
 const DEFAULT_TIMEOUT_MS = 10 * 60_000;
 const DEFAULT_OUTPUT_BYTES = 64 * 1024 * 1024;
-const STDERR_BYTES = 64 * 1024;
+/** The thread that starts programs ends after so long without one. */
+const THREAD_IDLE_MS = 60_000;
+const THREAD_MEMORY_MB = 256;
 
 /** simple-git refuses these settings unless told; we set each of them to a value that switches the thing off. */
 const SWITCHED_OFF_BY_US = {
@@ -56,7 +59,7 @@ export interface HostGit {
   /** Runs a short local command through simple-git and gives its output as text. Never rejects. */
   text(call: GitCall): Promise<Result<string, HostGitFailure>>;
   /**
-   * Runs git by `spawn`, for what simple-git has no way to do: binary output, standard input from a file, exit codes that
+   * Runs git without it, for what simple-git has no way to do: binary output, standard input from a file, exit codes that
    * are answers, and killing the whole process group (its abort leaves `git-remote-https` behind). Never rejects.
    */
   stream(call: StreamCall): Promise<Result<StreamOutput, HostGitFailure>>;
@@ -138,14 +141,14 @@ function resultOf(
   if (end.kind === "cancelled")
     return err({ code: "cancelled", message: `${name} was cancelled.`, tokenRefused: false });
   if (end.kind === "failed") return err(classify(name, end.text, redactor));
-  if (end.code === 0 || answers.includes(end.code)) return ok({ code: end.code, stdout: end.stdout });
+  if (end.code === 0 || answers.includes(end.code)) {
+    const { buffer, byteOffset, byteLength } = end.stdout;
+    return ok({ code: end.code, stdout: Buffer.from(buffer, byteOffset, byteLength) });
+  }
   return err(classify(name, end.stderr || `exit code ${end.code}`, redactor));
 }
 
-type GroupEnd =
-  | { readonly kind: "exited"; readonly code: number; readonly stdout: Buffer; readonly stderr: string }
-  | { readonly kind: "cancelled" }
-  | { readonly kind: "failed"; readonly text: string };
+type GroupEnd = ChildEnd | { readonly kind: "cancelled" };
 
 interface GroupRun {
   readonly program: string;
@@ -155,79 +158,63 @@ interface GroupRun {
   readonly clock: Clock;
 }
 
-/** Ends a process group; a group that is already gone is what was wanted. */
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
+/** One for the whole process, whoever asks; it starts with the first program. Idle time is the machine's own, whatever clock the work goes by. */
+const shared: { thread: Offload | null; runs: number } = { thread: null, runs: 0 };
+
+function starterThread(): Offload {
+  shared.thread ??= createOffload({
+    module: new URL("./git-child.ts", import.meta.url),
+    clock: systemClock,
+    idleMs: THREAD_IDLE_MS,
+    memoryMb: THREAD_MEMORY_MB,
+  });
+  return shared.thread;
+}
+
+/** Runs a program in its own process group, started by the thread; a time-out or an abort reaches every helper it started. */
+async function runGroup({ program, call, cwd, environment, clock }: GroupRun): Promise<GroupEnd> {
+  if (call.signal?.aborted) return { kind: "cancelled" };
+  const thread = starterThread();
+  const key = ++shared.runs;
+  let stopped: GroupEnd | null = null;
+  const stop = (end: GroupEnd) => {
+    stopped ??= end;
+    // When the thread is gone, so is what it ran for; the run itself tells.
+    thread.call("stop", [key]).catch(() => undefined);
+  };
+  const onAbort = () => stop({ kind: "cancelled" });
+  call.signal?.addEventListener("abort", onAbort, { once: true });
+  const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  const cancelTimer = clock.timer(timeoutMs, () =>
+    stop({ kind: "failed", text: `timed out after ${timeoutMs / 1000} s` }),
+  );
+  const run: ChildRun = {
+    program,
+    args: call.args,
+    cwd,
+    environment,
+    stdin: stdinOf(call),
+    outputBytes: call.outputBytes ?? DEFAULT_OUTPUT_BYTES,
+  };
   try {
-    process.kill(-child.pid, "SIGKILL");
+    const started = thread.call("start", [key, run]) as Promise<number | null>;
+    const ended = thread.call("ended", [key]) as Promise<ChildEnd>;
+    ended.catch(() => undefined); // Awaited below, after the start.
+    const pid = await started;
+    if (pid !== null) call.onStart?.(pid);
+    // Also when it is stopped: only then are all its processes dead.
+    const end = await ended;
+    return stopped ?? end;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    return stopped ?? { kind: "failed", text: `${program} could not be run: ${messageOf(error)}` };
+  } finally {
+    cancelTimer();
+    call.signal?.removeEventListener("abort", onAbort);
   }
 }
 
-/** Starts a program in its own process group and settles when its pipes are closed; a kill reaches every helper it started. */
-function runGroup({ program, call, cwd, environment, clock }: GroupRun): Promise<GroupEnd> {
-  if (call.signal?.aborted) return Promise.resolve({ kind: "cancelled" });
-  return new Promise((resolve) => {
-    const input = call.stdin;
-    const child = spawn(program, call.args, {
-      cwd,
-      env: environment,
-      detached: true,
-      stdio: [
-        input === undefined ? "ignore" : input instanceof Uint8Array ? "pipe" : input.fd,
-        "pipe",
-        "pipe",
-      ],
-    });
-    if (child.pid !== undefined) call.onStart?.(child.pid);
-    const stdout: Buffer[] = [];
-    const stderr: Buffer[] = [];
-    let outSize = 0;
-    let errSize = 0;
-    let stopped: GroupEnd | null = null;
-    const stop = (end: GroupEnd) => {
-      stopped ??= end;
-      killGroup(child);
-    };
-    const limit = call.outputBytes ?? DEFAULT_OUTPUT_BYTES;
-    child.stdout?.on("data", (chunk: Buffer) => {
-      outSize += chunk.length;
-      if (outSize > limit) stop({ kind: "failed", text: `more than ${limit} bytes of output` });
-      else stdout.push(chunk);
-    });
-    child.stderr?.on("data", (chunk: Buffer) => {
-      // The cause comes last in git's progress chatter, so older text gives way.
-      stderr.push(chunk);
-      errSize += chunk.length;
-      while (errSize > STDERR_BYTES && stderr.length > 1) errSize -= stderr.shift()?.length ?? 0;
-    });
-    const onAbort = () => stop({ kind: "cancelled" });
-    call.signal?.addEventListener("abort", onAbort, { once: true });
-    const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    const cancelTimer = clock.timer(timeoutMs, () =>
-      stop({ kind: "failed", text: `timed out after ${timeoutMs / 1000} s` }),
-    );
-    const settle = (end: GroupEnd) => {
-      cancelTimer();
-      call.signal?.removeEventListener("abort", onAbort);
-      resolve(stopped ?? end);
-    };
-    child.on("error", (error) =>
-      settle({ kind: "failed", text: `${program} could not be started: ${error.message}` }),
-    );
-    child.on("close", (code) => {
-      settle({
-        kind: "exited",
-        code: code ?? 128,
-        stdout: Buffer.concat(stdout),
-        stderr: Buffer.concat(stderr).toString(),
-      });
-    });
-    if (input instanceof Uint8Array) {
-      // git may end without reading all of it; its exit code tells.
-      child.stdin?.on("error", (error) => stderr.push(Buffer.from(`\n${error.message}`)));
-      child.stdin?.end(input);
-    }
-  });
+/** Threads of one process share their descriptors. */
+function stdinOf({ stdin }: Pick<StreamCall, "stdin">): ChildRun["stdin"] {
+  if (stdin === undefined) return null;
+  return stdin instanceof Uint8Array ? unpooled(stdin) : stdin.fd;
 }

@@ -42,8 +42,10 @@ export interface ServerProcess {
 
 /** `env` is all the process gets besides PATH, HOME, TMPDIR, and where Node keeps compiled modules. */
 export function launchServer(env: Readonly<Record<string, string>>): ServerProcess {
-  const { PATH, HOME, TMPDIR } = processEnvironment();
-  const own = Object.entries({ PATH, HOME, TMPDIR }).filter(([, value]) => value !== undefined);
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = processEnvironment();
+  const own = Object.entries({ PATH, HOME, TMPDIR, NODE_COMPILE_CACHE }).filter(
+    ([, value]) => value !== undefined,
+  );
   const child = spawn(process.execPath, ["src/cli/main.ts", "serve"], {
     cwd: ROOT,
     env: { ...Object.fromEntries(own), ...env },

@@ -56,8 +56,15 @@ export interface Beginning {
   readonly earlier: { readonly paths: readonly string[] } | { readonly diff: string } | null;
   /** What maintainers asked of the runs before this one, oldest first. */
   readonly asked: readonly string[];
-  /** For people: a sentence on where the work began; null: on the base, as every run does. */
-  readonly told: string | null;
+  /** For people; null: on the base, as every run does. */
+  readonly told: BeginningTold | null;
+}
+
+export interface BeginningTold {
+  /** A sentence on where the work began. */
+  readonly text: string;
+  /** It could not go on from what was asked for. */
+  readonly afresh: boolean;
 }
 
 /** Where the first round begins: on what the run's parent left, if it was asked to go on from there and that can be had. */
@@ -75,7 +82,7 @@ export async function beginning(
   if (source === undefined || source.kept === null) {
     if (wish === "patch") return { ...afresh, asked };
     const told = `Run \`${context.request.parent?.runId}\` left no work to go on from; this one began afresh.`;
-    return { ...afresh, asked, told };
+    return { ...afresh, asked, told: { text: told, afresh: true } };
   }
   const { kept, runId } = source;
   const { workspaces } = context.ports;
@@ -87,7 +94,7 @@ export async function beginning(
   if (!adopted.ok) {
     const told = `The patch of run \`${runId}\` cannot be put onto the newest \`${base.targetBranch}\` (${adopted.error.message}); this run began afresh.`;
     context.trace.emit("warning", { text: told });
-    return { ...afresh, asked, earlier: { diff: kept.diff }, told };
+    return { ...afresh, asked, earlier: { diff: kept.diff }, told: { text: told, afresh: true } };
   }
   const { treeId, paths } = adopted.value;
   const place = { directory: null, treeId, heard: 0 };
@@ -100,11 +107,15 @@ export async function beginning(
       paths,
       earlier: null,
       asked: [],
-      told: `Goes on from the last checkpoint of run \`${runId}\`.`,
+      told: goesOnFrom(`the last checkpoint of run \`${runId}\``),
     };
   }
   const from = { ...place, stored: NOTHING_STORED, midRound: false };
-  return { from, paths, earlier: { paths }, asked, told: `Goes on from the patch of run \`${runId}\`.` };
+  return { from, paths, earlier: { paths }, asked, told: goesOnFrom(`the patch of run \`${runId}\``) };
+}
+
+function goesOnFrom(what: string): BeginningTold {
+  return { text: `Goes on from ${what}.`, afresh: false };
 }
 
 interface Ancestor {

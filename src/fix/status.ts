@@ -95,7 +95,7 @@ function statusFacts(context: RunContext, queuePosition: number | null): StatusF
 function beganWith({ stepLog }: RunContext): readonly string[] {
   const solved = stepLog.records().findLast((entry) => entry.kind === "done" && entry.step === SOLVE_STEP);
   const told = solved?.kind === "done" ? (solved.output as unknown as Solved).began : undefined;
-  return told === undefined ? [] : [told];
+  return told === undefined ? [] : [told.text];
 }
 
 /** Publishing was left without an answer of GitHub's. */

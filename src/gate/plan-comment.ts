@@ -40,6 +40,8 @@ export interface PlanFacts {
   readonly warnings: readonly string[];
   readonly leftOut: readonly { readonly path: string; readonly reason: string }[];
   readonly trace: TraceFacts;
+  /** A sentence on the earlier work that this one went on from; left out: there was none. */
+  readonly goesOn?: string;
   readonly tracePlace: string;
   /** The open pull request it would be pushed to; null: a new one. */
   readonly pullRequest: number | null;
@@ -209,7 +211,8 @@ function leftOutBlock(leftOut: PlanFacts["leftOut"], max: number): string | null
 }
 
 function traceBlock(facts: PlanFacts): string {
-  return `### How it went\n\n${traceLine(facts.trace)}\n\nTrace: ${code(facts.tracePlace)}`;
+  const goesOn = facts.goesOn === undefined ? "" : `${oneLine(facts.goesOn, 200)}\n\n`;
+  return `### How it went\n\n${goesOn}${traceLine(facts.trace)}\n\nTrace: ${code(facts.tracePlace)}`;
 }
 
 /** A model may call tools by any name it makes up. */

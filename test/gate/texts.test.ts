@@ -56,7 +56,8 @@ function planFacts(kind: VerdictClass, change: Partial<PlanFacts> = {}): PlanFac
 
 test("a proven plan with a test of the agent's, as people read it", () => {
   const newTests = [{ path: "test/price.test.js", diff: '+test("pads cents", () => {});\n' }];
-  const { body, diffShown } = renderPlan(planFacts("proven", { newTests }), "full");
+  const goesOn = `Goes on from the patch of run \`${RUN_ID}\`.`;
+  const { body, diffShown } = renderPlan(planFacts("proven", { newTests, goesOn }), "full");
   assert.equal(diffShown, true);
   golden("plan-proven", body);
 });

@@ -150,6 +150,7 @@ function planFacts(parts: PlanParts): Omit<PlanFacts, "explanation"> {
     warnings: warningsOf(parts),
     leftOut: parts.collected.leftOut,
     trace: factsOf(solved.spent, solved.toolCalls, solved.retries, solved.status),
+    ...(solved.began?.afresh === false ? { goesOn: solved.began.text } : {}),
     tracePlace: context.ports.operator.tracePlace(context.runId),
     pullRequest: context.request.pullRequest?.number ?? null,
     seq: 1,
@@ -204,7 +205,7 @@ function unquote(name: string): string {
 function warningsOf(parts: PlanParts): readonly string[] {
   const { context, prepared, solved, diff } = parts;
   const warnings: string[] = [
-    ...(solved.began === undefined ? [] : [solved.began]),
+    ...(solved.began?.afresh === true ? [solved.began.text] : []),
     ...(prepared.related ?? []),
     ...prepared.settings.notes,
     ...prepared.detected.notes,

@@ -16,7 +16,7 @@ import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver } from "../agent-observer.ts";
 import { type Checkpoints, openCheckpoints } from "../checkpoints.ts";
 import { approvedIntent } from "../intents.ts";
-import { type Beginning, beginning } from "../kept-work.ts";
+import { type Beginning, type BeginningTold, beginning } from "../kept-work.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import { findRestingPlace, markStopped, type RestingPlace, startOfRound } from "../resting-place.ts";
 import { createInstructions, type Instructions, roundsSentBack } from "../rounds.ts";
@@ -47,8 +47,8 @@ export interface Solved {
   readonly heard: number;
   /** Number of the checkpoint that the round ended with; absent in older runs. */
   readonly checkpoint?: number;
-  /** For people: what the work began with, where that was not the base alone. */
-  readonly began?: string;
+  /** What the work began with, where that was not, or not meant to be, the base alone. */
+  readonly began?: BeginningTold;
 }
 
 export const SOLVE_STEP = "solve";

@@ -149,7 +149,15 @@ async function makeBlobs(request: PublishRequest): Promise<Result<readonly TreeE
     if (!blob.ok) return blob;
     entries.push({ path: file.path, mode: file.mode, sha: blob.value });
   }
-  return ok(entries);
+  return ok(inOrder(entries));
+}
+
+/**
+ * Deletions first: where a directory becomes a file, or a file a directory, the new entry takes the old one's place, and GitHub
+ * refuses to delete what is gone by then. Pure.
+ */
+function inOrder(entries: readonly TreeEntry[]): readonly TreeEntry[] {
+  return entries.toSorted((a, b) => Number(a.sha !== null) - Number(b.sha !== null));
 }
 
 async function ensurePullRequest(

@@ -71,12 +71,26 @@ async function createTree(call: RepositoryCall): Promise<Answer> {
   const changes: TreeChange[] = [];
   for (const entry of listOf(call.body, "tree")) changes.push(await treeChange(git, entry));
   refuseWorkflows(call, changes);
-  const known = new Set((base === null ? [] : await git.readTree(base, true))?.map((item) => item.path));
-  const absent = changes.find((change) => change.sha === null && !known.has(change.path));
-  if (absent !== undefined) throw unprocessable("GitRPC::BadObjectState");
+  const paths = (base === null ? [] : await git.readTree(base, true))?.map((item) => item.path) ?? [];
+  if (deletesAbsent(paths, changes)) throw unprocessable("GitRPC::BadObjectState");
   const sha = await git.writeTree(base, changes);
   if (sha === null) throw unprocessable("tree.path contains a malformed path component");
   return created(await treeShape(call, git, sha, false));
+}
+
+/** Entries are taken one after another, as an index takes them: what an entry puts in place of a file or a directory cannot be deleted after it. */
+function deletesAbsent(paths: readonly string[], changes: readonly TreeChange[]): boolean {
+  const there = new Set(paths);
+  for (const { path, sha } of changes) {
+    if (sha === null) {
+      if (!there.delete(path)) return true;
+      continue;
+    }
+    for (const other of there)
+      if (other.startsWith(`${path}/`) || path.startsWith(`${other}/`)) there.delete(other);
+    there.add(path);
+  }
+  return false;
 }
 
 async function treeChange(git: GitRepository, entry: Json): Promise<TreeChange> {

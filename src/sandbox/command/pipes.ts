@@ -3,9 +3,9 @@
  * They are named pipes made a few at a time and opened at both ends; their names are gone when the command has them.
  */
 
-import { execFile } from "node:child_process";
 import { closeSync, constants, openSync } from "node:fs";
 import { join } from "node:path";
+import { hostProgram } from "#src/sandbox/command/host-program.ts";
 
 export interface Pipe {
   /** Non-blocking end for the app. */
@@ -21,7 +21,7 @@ export interface Pipes {
   take(): Promise<Pipe>;
 }
 
-/** Three for each command. Starting `mkfifo` holds up the whole process for longer than it takes to make a few more names. */
+/** Three for each command. Starting `mkfifo` takes longer than making a few more names. */
 const BATCH = 48;
 
 /** `directory` must exist and be out of the sandbox's sight. */
@@ -33,7 +33,8 @@ export function createPipes(directory: string, mkfifo: string): Pipes {
   const make = async () => {
     const paths = Array.from({ length: BATCH }, () => join(directory, `pipe-${made++}`));
     // The command may open its standard output again by name, as another user than the one that made the pipe.
-    await run(mkfifo, ["-m", "622", ...paths]);
+    const { code, said } = await hostProgram(mkfifo, ["-m", "622", ...paths]);
+    if (code !== 0) throw new Error(`mkfifo ended with ${code}: ${said.trim()}`);
     ready.push(...paths);
   };
   const refill = () => {
@@ -61,10 +62,4 @@ function open(path: string): Pipe {
     closeSync(readFd);
     throw error;
   }
-}
-
-function run(file: string, args: readonly string[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    execFile(file, args, { env: {} }, (error) => (error === null ? resolve() : reject(error)));
-  });
 }

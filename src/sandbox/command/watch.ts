@@ -1,9 +1,9 @@
 /** Watches what the kernel does not bound: disk space and files of a session, and memory where no control group holds all of it. */
 
-import { spawn } from "node:child_process";
 import type { StatsFs } from "node:fs";
 import { statfs } from "node:fs/promises";
 import type { Clock } from "#src/base/clock.ts";
+import { hostProgram } from "#src/sandbox/command/host-program.ts";
 import { type NamelessBytes, namelessBytes } from "#src/sandbox/command/nameless.ts";
 
 export interface WatchOptions {
@@ -193,23 +193,12 @@ function usedFiles(du: readonly string[], directories: readonly string[]): Promi
 
 const SHOWN = 200;
 
-/** Only the sums are printed, and complaints go nowhere: closed directories by the thousand would else stop the walk. */
-function total(du: readonly string[], args: readonly string[]): Promise<number> {
+/** Only the sums are printed, and complaints are dropped: closed directories by the thousand would else stop the walk. */
+async function total(du: readonly string[], args: readonly string[]): Promise<number> {
   const [program = "du", ...first] = du;
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, [...first, "-s", "-x", "-c", ...args], {
-      env: { LC_ALL: "C" },
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    let said = "";
-    child.stdout.on("data", (chunk: Buffer) => {
-      said += chunk.toString("utf8");
-    });
-    child.once("error", reject);
-    child.once("close", (code) => {
-      const found = /^(\d+)\ttotal$/m.exec(said)?.[1];
-      if (found !== undefined) resolve(Number(found));
-      else reject(new Error(`du ended with ${code} and no total: ${said.slice(0, SHOWN)}`));
-    });
-  });
+  const all = [...first, "-s", "-x", "-c", ...args];
+  const { code, stdout, said } = await hostProgram(program, all, { LC_ALL: "C" });
+  const found = /^(\d+)\ttotal$/m.exec(stdout)?.[1];
+  if (found !== undefined) return Number(found);
+  throw new Error(`du ended with ${code} and no total: ${(stdout || said).slice(0, SHOWN)}`);
 }

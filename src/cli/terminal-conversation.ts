@@ -51,6 +51,7 @@ export function terminalConversation(print: (line: string) => void, clock: Clock
     concludePlan: async () => ok(null),
     fold: async () => ok(null),
     fixClaims: async () => ok([]),
+    standing: async () => "as_posted",
     groundStands: async () => true,
     failedChecks: async () => ok([]),
     answer: async () => ok(null),

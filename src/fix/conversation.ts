@@ -1,6 +1,7 @@
 /** The conversation of a run with people: who may start it, and the comments it writes. One writer: the run's lease holder. */
 
 import type { Result } from "#src/base/result.ts";
+import type { OfferStanding } from "#src/gate/decide.ts";
 import type { RenderedIntent } from "#src/gate/intent-comment.ts";
 import type { RenderedPlan } from "#src/gate/plan-comment.ts";
 import type { KnownPermission } from "#src/gate/who.ts";
@@ -96,6 +97,8 @@ export interface Conversation {
   ): Promise<Result<null, GitHubFailure>>;
   /** Puts what became of the plan or the intent into its comment; a null id: the comment is looked for by the body's marker, and may not exist. Answers with the comment's id in GraphQL. */
   concludePlan(commentId: number | null, body: string): Promise<Result<string | null, GitHubFailure>>;
+  /** How our comment stands: whoever approves without a digest approves what they read there. */
+  standing(commentId: number): Promise<OfferStanding>;
   /** Folds a comment away as outdated; harmless when repeated. */
   fold(nodeId: string): Promise<Result<null, GitHubFailure>>;
   /** What others have done that says it closes the issue; `createdAt` as `mayStart` gave it. */

@@ -1,6 +1,7 @@
 /** Decides what others recorded about a run (commands, a label taken off, a closed issue), answers, and says what the driver must do. */
 
-import { type Decision, decideCommand } from "#src/gate/decide.ts";
+import { type Decision, decideCommand, type OfferStanding } from "#src/gate/decide.ts";
+import { formatMarker } from "#src/gate/marker.ts";
 import { HELP, statusSentence } from "#src/gate/status-comment.ts";
 import { isExplained, type KnownPermission, mayDecide } from "#src/gate/who.ts";
 import {
@@ -18,7 +19,8 @@ import { INTENT_EFFECT, isPassing, PLAN_EFFECT } from "./conversation.ts";
 import { approvedIntent } from "./intents.ts";
 import { reviewInstruction } from "./review.ts";
 import type { RunContext } from "./run-context.ts";
-import { PROPOSE_STEP } from "./steps/propose.ts";
+import { INTENT_BLOB } from "./steps/intent.ts";
+import { PLAN_BLOB, PROPOSE_STEP } from "./steps/propose.ts";
 import { factsAbout } from "./who.ts";
 
 /**
@@ -135,6 +137,8 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
   if (review === "later") return NOTHING;
   const checks = mayDecide(permission) ? await failedChecksFor(context, fact) : [];
   if (context.signal.aborted) return NOTHING;
+  const offer = await offerOf(context, fact, permission);
+  if (context.signal.aborted) return NOTHING;
   const hasEarlierPlan = fact.command.verb === "approve" && (await planShownBefore(context));
   // From here to the append nothing is awaited: a step that begins meanwhile finds the decision in the log.
   const decision = decideCommand({
@@ -144,6 +148,7 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     run: context.run(),
     pullRequest: fact.pullRequest ?? null,
     hasEarlierPlan,
+    offer,
     approvedIntent: approvedIntent(context)?.digest ?? null,
     isProposing: context.progress.running().has(PROPOSE_STEP),
     checksFailed: checks.length > 0,
@@ -247,6 +252,33 @@ function replyOn(fact: CommandFact, reply: Pick<CommandReply, "reaction" | "text
     ...(review === undefined ? {} : { reaction: null }),
     ...(pullRequest === undefined ? {} : { on: pullRequest }),
   };
+}
+
+/** How the comment stands that a bare `/approve` speaks of; an edited one is put back. */
+async function offerOf(
+  context: RunContext,
+  { command }: CommandFact,
+  permission: KnownPermission,
+): Promise<OfferStanding> {
+  const run = context.run();
+  if (command.verb !== "approve" || command.digest !== null || !mayDecide(permission)) return "as_posted";
+  if (run.state === "awaiting_approval")
+    return restored(context, { id: run.plan.planCommentId, kind: "plan", blob: PLAN_BLOB });
+  if (run.state === "awaiting_intent")
+    return restored(context, { id: run.intent.commentId, kind: "intent", blob: INTENT_BLOB });
+  return "as_posted";
+}
+
+async function restored(
+  { conversation, blob, runId }: RunContext,
+  comment: { readonly id: number; readonly kind: "plan" | "intent"; readonly blob: string },
+): Promise<OfferStanding> {
+  const standing = await conversation.standing(comment.id);
+  const posted = standing === "edited" ? await blob(comment.blob) : null;
+  if (posted === null) return standing;
+  const marker = formatMarker({ runId, kind: comment.kind, seq: 1, forComment: null });
+  const back = await conversation.concludePlan(comment.id, `${marker}\n\n${posted}`);
+  return back.ok ? "restored" : standing;
 }
 
 const OFFERS: readonly string[] = [PLAN_EFFECT, INTENT_EFFECT];

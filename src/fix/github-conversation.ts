@@ -78,6 +78,11 @@ export function githubConversation(parts: ConversationParts): Conversation {
     },
     result: async (journal, render) => asNull(await post(poster, journal, "result-comment", render)),
     concludePlan: (commentId, body) => concludePlan(poster, commentId, body),
+    standing: async (commentId) => {
+      const edited = await github.isEdited(commentId);
+      if (edited.ok) return edited.value ? "edited" : "as_posted";
+      return edited.error.code === "not_found" ? "deleted" : "unknown";
+    },
     fold: (nodeId) => github.minimize(nodeId),
     fixClaims: (createdAt) =>
       calls("look").fixClaims({ number: issue, createdAt }, request.repository.defaultBranch),

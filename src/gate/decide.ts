@@ -14,6 +14,8 @@ export interface CommandFacts {
   readonly pullRequest: number | null;
   /** True when an earlier run of the issue has shown a plan or an intent, or this one an intent before its plan: then a bare `/approve` could mean that one. */
   readonly hasEarlierPlan: boolean;
+  /** How the comment of the plan or intent that waits stands; only asked for a bare `/approve`. */
+  readonly offer: OfferStanding;
   /** The digest of the run's intent once it is approved; null: there is none, or not yet. */
   readonly approvedIntent: string | null;
   /** True while the plan is being posted: then it is too late to give the agent more to do, and too early to revise the plan. */
@@ -24,6 +26,9 @@ export interface CommandFacts {
   /** Dollars a `/retry budget=` may ask for at most. */
   readonly ceilingUsd: number | null;
 }
+
+/** `restored`: somebody had edited it, and it is back as it was posted. `unknown`: GitHub gave no answer. */
+export type OfferStanding = "as_posted" | "edited" | "restored" | "deleted" | "unknown";
 
 export type Decision =
   | { readonly act: "approve"; readonly digest: string; readonly unverified: boolean }
@@ -146,6 +151,8 @@ function staleness(facts: CommandFacts, command: ApproveCommand, offer: Offer): 
     return refuse(
       `The digest \`${command.digest}\` is not the newest ${name}'s. To approve that one, answer \`${line}\`.`,
     );
+  if (command.digest === null && facts.offer !== "as_posted")
+    return refuse(`${ALTERED[facts.offer](name)} If you want exactly that, name its digest: \`${line}\`.`);
   if (command.digest === null && !offer.shown)
     return refuse(
       name === "plan"
@@ -158,6 +165,17 @@ function staleness(facts: CommandFacts, command: ApproveCommand, offer: Offer): 
     );
   return null;
 }
+
+/** What stands in the log is approved, and nothing else; who says no digest has read the comment (FAULTS H03). */
+const ALTERED: Readonly<Record<Exclude<OfferStanding, "as_posted">, (name: string) => string>> = {
+  edited: (name) =>
+    `The ${name} was edited after I posted it, so I do not know what you have read; I only approve what I have on record.`,
+  restored: (name) =>
+    `The ${name} was edited after I posted it, so I do not know what you had read. I have put it back; please read it again.`,
+  deleted: (name) =>
+    `The ${name} was deleted, so I do not know what you have read; I only approve what I have on record.`,
+  unknown: (name) => `I could not look whether the ${name} still stands as I posted it.`,
+};
 
 function decideCancel({ run, pullRequest }: CommandFacts): Decision {
   switch (run.state) {

@@ -101,6 +101,8 @@ export interface GitHub extends Surroundings {
   createComment(issue: number, body: string): GitHubResult<IssueComment>;
   /** Answers with the comment's id in GraphQL. */
   editComment(commentId: number, body: string): GitHubResult<{ readonly nodeId: string }>;
+  /** Whether a comment was edited since it was made, in whole seconds; `not_found` when it is gone. */
+  isEdited(commentId: number): GitHubResult<boolean>;
   reactToIssue(issue: number, reaction: Reaction): GitHubResult<null>;
   reactToComment(commentId: number, reaction: Reaction): GitHubResult<null>;
   /** The person's permission by the collaborator-permission endpoint, custom roles resolved to their base. */

@@ -14,6 +14,7 @@ type IssueCalls = Pick<
   | "comments"
   | "createComment"
   | "editComment"
+  | "isEdited"
   | "reactToIssue"
   | "reactToComment"
   | "permission"
@@ -60,6 +61,37 @@ export function issueCalls(context: CallContext): IssueCalls {
       );
     },
     comments: (issue) => allComments(context, issue),
+    ...commentCalls(context),
+    permission: async (login) => {
+      const role = await read(
+        (send) =>
+          octokit.request("GET /repos/{owner}/{repo}/collaborators/{username}/permission", {
+            ...repo,
+            username: login,
+            ...send,
+          }),
+        roleOf,
+      );
+      return !role.ok && role.error.status === 404 ? ok("none") : role;
+    },
+    addLabels: (issue, labels) =>
+      write(
+        (send) =>
+          octokit.request("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", {
+            ...repo,
+            issue_number: issue,
+            labels: [...labels],
+            ...send,
+          }),
+        nothing,
+      ),
+    ...reactionCalls(context),
+  };
+}
+
+function commentCalls(context: CallContext): Pick<GitHub, "createComment" | "editComment" | "isEdited"> {
+  const { octokit, repo, read, write } = context;
+  return {
     createComment: async (issue, body) => {
       const created = await write(
         (send) =>
@@ -85,30 +117,16 @@ export function issueCalls(context: CallContext): IssueCalls {
           }),
         ({ node_id: nodeId }) => ({ nodeId }),
       ),
-    permission: async (login) => {
-      const role = await read(
+    isEdited: (commentId) =>
+      read(
         (send) =>
-          octokit.request("GET /repos/{owner}/{repo}/collaborators/{username}/permission", {
+          octokit.request("GET /repos/{owner}/{repo}/issues/comments/{comment_id}", {
             ...repo,
-            username: login,
+            comment_id: commentId,
             ...send,
           }),
-        roleOf,
-      );
-      return !role.ok && role.error.status === 404 ? ok("none") : role;
-    },
-    addLabels: (issue, labels) =>
-      write(
-        (send) =>
-          octokit.request("POST /repos/{owner}/{repo}/issues/{issue_number}/labels", {
-            ...repo,
-            issue_number: issue,
-            labels: [...labels],
-            ...send,
-          }),
-        nothing,
+        ({ created_at: made, updated_at: edited }) => Date.parse(edited) > Date.parse(made),
       ),
-    ...reactionCalls(context),
   };
 }
 

@@ -8,6 +8,7 @@ import { err, ok, type Result } from "#src/base/result.ts";
 import type { Conversation, StartCheck } from "#src/fix/conversation.ts";
 import type { FixPorts, OperatorSettings } from "#src/fix/ports.ts";
 import { openRun, type RunContext } from "#src/fix/run-context.ts";
+import type { OfferStanding } from "#src/gate/decide.ts";
 import type { KnownPermission } from "#src/gate/who.ts";
 import type { GitHubFailure, ReviewComment } from "#src/github/github.ts";
 import type { FailedCheckRun, FixClaim } from "#src/github/surroundings.ts";
@@ -34,6 +35,8 @@ export interface Talk {
   teams: string[];
   labelledAgain: boolean;
   groundStands: boolean;
+  /** How the app's comments stand. */
+  standing: OfferStanding;
   /** When set, every write fails with it. */
   failure: GitHubFailure | null;
   /** When set, writes of the status wait for it. */
@@ -122,6 +125,7 @@ export function newTalk(): Talk {
     teams: [],
     labelledAgain: false,
     groundStands: false,
+    standing: "as_posted",
     failure: null,
     gate: null,
     reviewComments: [],
@@ -179,6 +183,7 @@ export function recorded(talk: Talk): Conversation {
     concludePlan: (id) => write(`conclude ${id}`, id === null ? null : `node-${id}`),
     fold: (nodeId) => write(`fold ${nodeId}`, null),
     fixClaims: async () => ok(talk.claims),
+    standing: async () => talk.standing,
     groundStands: async () => talk.groundStands,
     failedChecks: async () => ok(talk.failedChecks),
     answer: (_journal, { commentId, reaction, body }) =>

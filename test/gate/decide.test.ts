@@ -57,6 +57,7 @@ function facts({ by, permission, approvers, ...change }: Change = {}): CommandFa
     pullRequest: null,
     run: runIn("awaiting_approval", PLAN),
     hasEarlierPlan: false,
+    offer: "as_posted",
     approvedIntent: null,
     isProposing: false,
     checksFailed: false,
@@ -327,4 +328,22 @@ test("how a run ended is one sentence for every state", () => {
   const unlabeled: Run = { state: "cancelled", request: sampleRequest(), by: "maya", why: "issue_closed" };
   assert.equal(howItEnded(unlabeled), "the run was cancelled (issue closed).");
   for (const state of STATES) assert.match(howItEnded(runIn(state)), /^the .*\.$/);
+});
+
+test("H03: a bare /approve is refused once the plan's comment is not what was posted, with what happened and the digest on record; the digest is taken all the same", () => {
+  const said = {
+    edited: /was edited after I posted it.*on record.*name its digest: `\/approve [0-9a-f]{12}`/,
+    restored: /was edited.*put it back; please read it again.*`\/approve [0-9a-f]{12}`/,
+    deleted: /was deleted.*on record/,
+    unknown: /could not look whether the plan still stands/,
+  } as const;
+  for (const [offer, words] of Object.entries(said) as [keyof typeof said, RegExp][]) {
+    const refused = decideCommand(facts({ offer }));
+    assert.match(refused.act === "refuse" ? refused.because : "", words);
+    const digest = shortDigest(PLAN.digest);
+    const named = facts({ offer, command: { verb: "approve", digest, unverified: false } });
+    assert.deepEqual(decideCommand(named), { act: "approve", digest: PLAN.digest, unverified: false });
+    const forged = facts({ offer, command: { verb: "approve", digest: "0".repeat(12), unverified: false } });
+    assert.equal(decideCommand(forged).act, "refuse");
+  }
 });

@@ -144,7 +144,7 @@ function decide(command: Command, { permission, approvers, ...change }: Change =
   };
   return decideCommand({
     ...{ command, who, commentId: PENDING.commentId + 1, pullRequest: null, checksFailed: false },
-    ...{ hasEarlierPlan: false, approvedIntent: null, isProposing: false },
+    ...{ offer: "as_posted" as const, hasEarlierPlan: false, approvedIntent: null, isProposing: false },
     ...{ run: runIn("awaiting_intent"), nowMs: 600_000, ceilingUsd: 10 },
     ...change,
   });

@@ -213,6 +213,7 @@ test("an installation's permissions are looked up without making a token", async
     issues: "write",
     pull_requests: "write",
     checks: "read",
+    statuses: "read",
   });
   assert.deepEqual(rig.hub.tokens(), []);
 });

@@ -6,7 +6,7 @@ import type { HostGit } from "./git.ts";
 import { isTreePath } from "./names.ts";
 import { parsePaths, parseTree } from "./parse.ts";
 import { APPLY, EXCHANGE } from "./scripts.ts";
-import type { ApplyTreeRequest, GitFailure, MergeRequest } from "./workspace.ts";
+import type { ApplyTreeRequest, GitFailure, MergedTree, MergeRequest } from "./workspace.ts";
 
 const LIST_BYTES = 32 * 1024 * 1024;
 const NO_OBJECT = "0".repeat(40);
@@ -93,7 +93,7 @@ function shown(paths: readonly string[]): string {
 export async function mergeTrees(
   options: BuildOptions,
   request: MergeRequest,
-): Promise<Result<{ readonly treeId: string }, GitFailure>> {
+): Promise<Result<MergedTree, GitFailure>> {
   const { git } = options;
   const { baseSha, ontoSha } = request;
   const ready = await options.pristine.with(request.runId, request.repositoryId, [baseSha, ontoSha]);
@@ -112,7 +112,10 @@ export async function mergeTrees(
   });
   if (!merged.ok) return merged;
   const [tree, ...conflicts] = parsePaths(merged.value.stdout);
-  if (merged.value.code === 0 && tree !== undefined) return ok({ treeId: tree.path });
+  if (merged.value.code === 0 && tree !== undefined) {
+    const onto = await git.text({ gitDir, args: ["rev-parse", "--verify", `${ontoSha}^{tree}`] });
+    return onto.ok ? ok({ treeId: tree.path, adds: tree.path !== onto.value.trim() }) : onto;
+  }
   const paths = [...new Set(conflicts.map(({ path }) => path))].sort();
   return err({ code: "conflict", message: `The change conflicts with the branch in ${shown(paths)}.` });
 }

@@ -89,6 +89,12 @@ export interface MergeRequest {
   readonly ontoSha: string;
 }
 
+export interface MergedTree {
+  readonly treeId: string;
+  /** False: the commit that it was merged with holds the whole change already. */
+  readonly adds: boolean;
+}
+
 export interface PackTreeRequest {
   readonly runId: string;
   readonly repositoryId: number;
@@ -146,7 +152,7 @@ export interface Workspaces {
   /** Bytes of a file of a tree built for this run; null when missing. */
   readTreeFile(runId: string, repositoryId: number, treeId: string, path: string): Promise<Uint8Array | null>;
   /** In-memory three-way merge of the tree (on `baseSha`) with `ontoSha`: the merged tree's id, or `conflict` naming the paths. */
-  merge(request: MergeRequest): Promise<Result<{ readonly treeId: string }, GitFailure>>;
+  merge(request: MergeRequest): Promise<Result<MergedTree, GitFailure>>;
   /** The objects of a tree that its base does not have, as a git pack of at most 16 MiB: what outlives the run's workspace. */
   packTree(request: PackTreeRequest): Promise<Result<Uint8Array, GitFailure>>;
   /** Puts a packed tree into this run and merges it with `ontoSha`: the tree, and the paths in which it differs from that commit; `conflict` names the paths. */

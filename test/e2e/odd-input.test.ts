@@ -164,6 +164,25 @@ suite("odd input from outside", { concurrency: true }, () => {
     },
   );
 
+  story(
+    "F10: the same change has landed meanwhile: nothing to propose, no branch, no pull request",
+    async () => {
+      const world = shared.get();
+      const { github } = world;
+      const { fullName: repo } = await world.addRepository({ name: "landed", files: SMALL_FILES });
+      const issue = world.openIssue({}, repo);
+      github.label(repo, issue, MAINTAINER, LABEL);
+      await world.untilState(issue, "awaiting_approval", repo);
+      const mended = (SMALL_FILES["add.zig"] ?? "").replace("a - b", "a + b");
+      await github.pushCommit(repo, { by: REPORTER, files: { "add.zig": mended, "other.txt": "new\n" } });
+      github.comment(repo, issue, MAINTAINER, UNVERIFIED);
+      const { body } = await world.untilComment(issue, "answer", { repo, text: /No pull request/ });
+      assert.match(body, /no changes to propose[\s\S]*holds this change already/);
+      await world.untilState(issue, "failed", repo);
+      assert.deepEqual([...(await github.git(repo).refs()).keys()], ["refs/heads/main"]);
+    },
+  );
+
   story("a base that conflicts: no pull request, no branch, and how to go on", async () => {
     const world = shared.get();
     const { github } = world;

@@ -144,7 +144,10 @@ test("a merge joins changes of both sides, and a conflict names the paths", asyn
   const a = await world.workspaces.readTreeFile(RUN, REPOSITORY_ID, clean.treeId, "a");
   assert.equal(Buffer.from(a ?? []).toString(), file({ 0: "ONE", 7: "EIGHT" }));
   const repeated = value(await world.workspaces.merge({ ...request, ontoSha: await world.fetch() }));
-  assert.equal(repeated.treeId, clean.treeId);
+  assert.deepEqual(repeated, { treeId: clean.treeId, adds: true });
+  commit(world.bare, { a: file({ 0: "ONE", 7: "EIGHT" }), b: "mine\n", "c d": "mine\n", later: "x\n" });
+  const landed = value(await world.workspaces.merge({ ...request, ontoSha: await world.fetch() }));
+  assert.equal(landed.adds, false, "the branch holds the change already");
 
   commit(world.bare, { b: "theirs\n", "c d": null });
   const conflict = failure(await world.workspaces.merge({ ...request, ontoSha: await world.fetch() }));

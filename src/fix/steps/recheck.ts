@@ -75,6 +75,11 @@ async function recheckOn(
       `${proposal.targetBranch} has moved to ${newBase.slice(0, 12)} and conflicts with this change: ${merged.error.message}. Say /retry to have it done on the new base.`,
     );
   }
+  if (!merged.value.adds)
+    return failed(
+      "no_changes",
+      `${proposal.targetBranch} has moved to ${newBase.slice(0, 12)}, which holds this change already: nothing to propose.`,
+    );
   const verdict = await verdictOnNewBase(context, step, { newBase, treeId: merged.value.treeId, proposal });
   if (!verdict.ok) return verdict.outcome;
   traceVerdict(context, verdict.value, "recheck");

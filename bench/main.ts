@@ -50,9 +50,10 @@ async function main(words: readonly string[]): Promise<void> {
   }
   if (rows.length === 0) return;
   console.log(tableOf(rows));
-  const missed = rows.filter((row) => !isMet(row));
+  const aimed = rows.filter(({ target }) => target !== null);
+  const missed = aimed.filter((row) => !isMet(row));
   console.log(
-    `\n${rows.length - missed.length} of ${rows.length} targets met. Other work on the machine moves ratios; repeat a missed row alone before believing it.`,
+    `\n${aimed.length - missed.length} of ${aimed.length} targets met. Other work on the machine moves ratios; repeat a missed row alone before believing it.`,
   );
 }
 

@@ -48,6 +48,8 @@ test("health, readiness and everything else", async () => {
     for (const path of ["/", "/setup", "/runs", "/.env", "/api/github/webhooks/x", "/healthz/../x"])
       assert.equal((await ask(url + path)).status, 404, path);
     assert.equal((await ask(`${url}/healthz`)).headers.get("x-content-type-options"), "nosniff");
+    const kept = /timeout=(\d+)/.exec((await ask(`${url}/healthz`)).headers.get("keep-alive") ?? "")?.[1];
+    assert.ok(Number(kept) > 60, "a connection lives longer than in the proxy in front of it");
   });
 });
 

@@ -101,14 +101,19 @@ export async function connectStore(
   const store = Object.fromEntries(
     methods.map((method) => [method, (...values: readonly unknown[]) => call(method, values)]),
   ) as unknown as Store;
+  const close = async () => {
+    if (gone !== null) return;
+    await store.close();
+    gone ??= new StoreError("failed", `The database ${path} was closed.`);
+    await hangUp();
+  };
+  let closing: Promise<void> | null = null;
   return {
     ...store,
     ready: () => store.ready().catch(() => false),
-    close: async () => {
-      if (gone !== null) return;
-      await store.close();
-      gone ??= new StoreError("failed", `The database ${path} was closed.`);
-      await hangUp();
+    close: () => {
+      closing ??= close();
+      return closing;
     },
   };
 }

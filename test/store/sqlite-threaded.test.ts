@@ -173,8 +173,9 @@ suite("the thread", () => {
     const odd = (() => 1) as unknown as string;
     await assert.rejects(store.run(odd), /could not be cloned/);
     assert.equal(await store.run("r1"), null);
-    await store.close();
-    await store.close();
+    const last = store.receive({ id: "a", name: "issues", bodyHash: "h" }, { kind: "nothing" });
+    await Promise.all([store.close(), store.close()]);
+    assert.deepEqual(await last, { runIds: [] }, "what was asked before is done before");
     await assert.rejects(store.run("r1"), /was closed/);
     assert.equal(await store.ready(), false);
   });

@@ -30,9 +30,15 @@ export function holdBack(context: RunContext, step: string, failure: GitHubFailu
     const message = `${what} for two hours, since GitHub's rate limit was used up: ${failure.message} Say /retry later.`;
     return { kind: "failed", code: "github_failed", message, retry: false };
   }
-  context.progress.holdUntil(now + (failure.retryAfterMs ?? UNNAMED_MS));
+  noteHold(context, failure);
   context.trace.emit("warning", { text: `held back by GitHub's rate limit: ${failure.message}` });
   return { kind: "waiting" };
+}
+
+/** The next visit comes when the limit is over, and the status says so. */
+export function noteHold(context: RunContext, failure: GitHubFailure): void {
+  const wait = failure.retryAfterMs ?? UNNAMED_MS;
+  context.progress.holdUntil(context.ports.clock.now() + wait);
 }
 
 /** When the step began to wait, by the log: restarts make no wait longer. */

@@ -12,6 +12,7 @@ import { toolSpec } from "#src/harness/tool-calls.ts";
 import { type Intent, intentDigest } from "#src/run/intent.ts";
 import type { Session } from "#src/sandbox/sandbox.ts";
 import { createAgentObserver, factsOf } from "../agent-observer.ts";
+import { holdBack } from "../held-back.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import { createInstructions } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
@@ -168,6 +169,8 @@ async function post(context: RunContext, prepared: Prepared, end: Answer): Promi
   const posted = await context.conversation.intent(context.journal, (size) => renderIntent(facts, size));
   if (!posted.ok) {
     const { code, message } = posted.error;
+    if (code === "rate_limited")
+      return holdBack(context, INTENT_STEP, posted.error, "The intent could not be posted");
     const denied = code === "permission_missing" || code === "forbidden";
     return failed(denied ? "permission" : "github_failed", `The intent could not be posted: ${message}`);
   }

@@ -10,6 +10,7 @@ import { type Proposal, proposalDigest } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import { factsOf } from "../agent-observer.ts";
 import { PLAN_EFFECT } from "../conversation.ts";
+import { noteHold } from "../held-back.ts";
 import { instructionsSoFar, roundsAgainst } from "../rounds.ts";
 import { asJson, inputOf, type RunContext } from "../run-context.ts";
 import { type Collected, DIFF_BLOB } from "./collect.ts";
@@ -55,7 +56,10 @@ export async function propose(context: RunContext, step: StepContext): Promise<O
   const posted = await context.conversation.plan(context.journal, (size) =>
     renderPlan({ ...facts, explanation: words.explanation }, size),
   );
-  if (!posted.ok && isHeldBack(context, posted.error.code)) return { kind: "waiting" };
+  if (!posted.ok && isHeldBack(context, posted.error.code)) {
+    if (posted.error.code === "rate_limited") noteHold(context, posted.error);
+    return { kind: "waiting" };
+  }
   if (!posted.ok)
     return {
       kind: "failed",

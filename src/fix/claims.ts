@@ -1,6 +1,7 @@
 /** Whether somebody else has an issue in hand: asked before money is spent, and ruled by what its author may do here. */
 
 import { mayDecide } from "#src/gate/who.ts";
+import type { GitHubFailure } from "#src/github/github.ts";
 import type { FixClaim } from "#src/github/surroundings.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -9,6 +10,8 @@ export interface Claims {
   readonly stop: string | null;
   /** Sentences for status and plan on what stops nothing. */
   readonly related: readonly string[];
+  /** A rate limit kept the question from being asked; null: it was answered, or never will be. */
+  readonly heldBack: GitHubFailure | null;
 }
 
 type PullClaim = Extract<FixClaim, { kind: "pull_request" }>;
@@ -16,18 +19,19 @@ type PullClaim = Extract<FixClaim, { kind: "pull_request" }>;
 /** Authors whose permission is asked for; a crowd of accounts costs no more calls than this, with which a run stays within 25. */
 const MOST_ASKED = 2;
 const MOST_NAMED = 5;
-const NOTHING: Claims = { stop: null, related: [] };
+const NOTHING: Claims = { stop: null, related: [], heldBack: null };
 
 /**
  * A pull request that says it closes the issue stops a labelled run when it was merged as one that does, or when its author has write
  * access now: anybody may open one and say so, and nobody else's word holds a maintainer up. A person who says `/retry` wants a run all the
- * same. Without an answer of GitHub's the run goes on.
+ * same. Without an answer of GitHub's the run goes on, but for a rate limit, which is over some time.
  */
 export async function claimsOf(context: RunContext, createdAt: number | undefined): Promise<Claims> {
   const { request, conversation, trace } = context;
   if (request.trigger !== "label" || createdAt === undefined) return NOTHING;
   const found = await conversation.fixClaims(createdAt);
   if (!found.ok) {
+    if (found.error.code === "rate_limited") return { ...NOTHING, heldBack: found.error };
     trace.emit("warning", { text: `what others do about the issue: ${found.error.message}` });
     return NOTHING;
   }
@@ -37,6 +41,7 @@ export async function claimsOf(context: RunContext, createdAt: number | undefine
   const idle = pulls.filter((pull) => !counting.includes(pull));
   const commits = found.value.flatMap((claim) => (claim.kind === "commit" ? [claim.sha.slice(0, 12)] : []));
   return {
+    ...NOTHING,
     stop,
     related: [
       ...(idle.length === 0 ? [] : [idleSentence(idle)]),

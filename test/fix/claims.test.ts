@@ -76,6 +76,16 @@ test("an association of GitHub's alone decides nothing (F06), and commits stop n
   assert.match(related[1] ?? "", /aaaaaaaaaaaa on main says in the commit message/);
 });
 
+test("F13: a rate limit holds the question back and is not taken for an answer; any other failure stops nothing", async () => {
+  await using rig = await fixRig({ ...sampleRequest(), trigger: "label" });
+  const failed = async (code: "rate_limited" | "server_error") => {
+    rig.talk.failure = { code, status: null, message: "no", retryAfterMs: 60_000 };
+    return claimsOf(rig.context, 1);
+  };
+  assert.equal((await failed("rate_limited")).heldBack?.retryAfterMs, 60_000);
+  assert.deepEqual(await failed("server_error"), { stop: null, related: [], heldBack: null });
+});
+
 test("/retry asks nobody", async () => {
   assert.deepEqual(await claimed([pull(7, "maya")], "retry"), { stop: null, related: [], asked: [] });
 });

@@ -182,7 +182,7 @@ export function recorded(talk: Talk): Conversation {
     result: (_journal, render) => write(`result ${render("full").length > 0}`, null),
     concludePlan: (id) => write(`conclude ${id}`, id === null ? null : `node-${id}`),
     fold: (nodeId) => write(`fold ${nodeId}`, null),
-    fixClaims: async () => ok(talk.claims),
+    fixClaims: async () => (talk.failure === null ? ok(talk.claims) : err(talk.failure)),
     standing: async () => talk.standing,
     groundStands: async () => talk.groundStands,
     failedChecks: async () => ok(talk.failedChecks),

@@ -52,6 +52,7 @@ export async function prepare(context: RunContext, step: StepContext): Promise<O
     return { kind: "failed", code: `cancelled:${start.why}`, message: start.by, retry: false };
   }
   const claims = await claimsOf(context, start.createdAt);
+  if (claims.heldBack !== null) return holdBack(context, PREPARE_STEP, claims.heldBack, CANNOT_BEGIN);
   if (claims.stop !== null) return failed("already_claimed", claims.stop);
   const { repository } = context.request;
   const git = watchedToken(context.ports.gitToken(context.request));

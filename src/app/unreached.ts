@@ -37,12 +37,18 @@ export async function dropUnreached(edge: Edge): Promise<boolean> {
   let done = true;
   for (const id of kept.filter((repository) => !reach.repositories.has(repository))) {
     if (!(await isLost(edge, id, reach.unknown))) continue;
-    const dropped = await caches.dropCached(id, async () => !(await hasOpenRun(edge, id)));
+    const dropped = await caches
+      .dropCached(id, async () => !(await hasOpenRun(edge, id)))
+      .catch((error: unknown) => {
+        // One that cannot be removed keeps no other from being dropped.
+        log.warn(
+          { err: error, repository: id },
+          "what is kept of a repository that is gone could not be dropped",
+        );
+        return false;
+      });
     if (dropped)
-      log.info(
-        { repository: id },
-        "dropped what was kept of a repository that the app does not reach any more",
-      );
+      log.info({ repository: id }, "dropped what was kept of a repository that is not reached any more");
     done &&= dropped;
   }
   return done;

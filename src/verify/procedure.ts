@@ -10,7 +10,7 @@ import { type Parts, partsOf } from "./patch-parts.ts";
 import { beginTrial, filesOf, type Looks, secondLooks } from "./second-looks.ts";
 import { changedTexts, type Tamper, tamperReport } from "./tamper/report.ts";
 import { decide } from "./verdict.ts";
-import { createRuns, type Runs } from "./verification-runs.ts";
+import { begun, createRuns, type Runs } from "./verification-runs.ts";
 import type { RunSuite, SuiteResult, VerdictFacts, VerifyPatch, VerifyRequest } from "./verify.ts";
 
 /** A suite that takes longer on the base is worth a fast answer from the tests that the patch touches. */
@@ -75,22 +75,26 @@ async function runAll({ runs, request, parts, nonce }: RunAll): Promise<Found & 
   // The first to be asked for is the first to run: the others wait for a free core.
   const first = runs.suite({ label: "patched", name: "verify-patched", except: [], files: null });
   const newTests = parts.bringsTests
-    ? runs.suite({
-        label: "new tests on base sources",
-        name: "verify-new",
-        except: parts.sources,
-        files: parts.brought,
-        signal,
-      })
+    ? begun(
+        runs.suite({
+          label: "new tests on base sources",
+          name: "verify-new",
+          except: parts.sources,
+          files: parts.brought,
+          signal,
+        }),
+      )
     : Promise.resolve(null);
   const original = parts.changesOld
-    ? runs.suite({
-        label: "original tests on patched sources",
-        name: "verify-original",
-        except: parts.tests,
-        files: parts.original,
-        signal,
-      })
+    ? begun(
+        runs.suite({
+          label: "original tests on patched sources",
+          name: "verify-original",
+          except: parts.tests,
+          files: parts.original,
+          signal,
+        }),
+      )
     : null;
   const patched = await first;
   // A tree whose suite does not end or start would cost the same time again for nothing.
@@ -100,8 +104,8 @@ async function runAll({ runs, request, parts, nonce }: RunAll): Promise<Found & 
     return { ...nothing, patched };
   }
   const newTestsOnBase = await newTests;
-  const looks = secondLooks(runs, { request, parts, patched, newTestsOnBase, nonce });
-  const checks: Promise<readonly FailedCheck[]> = runs.checks(parts.all);
+  const looks = begun(secondLooks(runs, { request, parts, patched, newTestsOnBase, nonce }));
+  const checks: Promise<readonly FailedCheck[]> = begun(runs.checks(parts.all));
   return {
     ...nothing,
     patched,
@@ -154,7 +158,7 @@ export function createVerifyPatch(
 ): VerifyPatch {
   return async (request) => {
     const { suite, setupFailed } = request;
-    const tampering = failingTests(request).then((texts) => tamper(changedTexts(request), texts));
+    const tampering = begun(failingTests(request).then((texts) => tamper(changedTexts(request), texts)));
     const work =
       suite === null || setupFailed !== null
         ? null

@@ -8,7 +8,7 @@ import { type Controlled, type ControlRequest, tryProofs } from "./control-run.t
 import type { Parts } from "./patch-parts.ts";
 import { carriesProof } from "./proof.ts";
 import { fileOfId } from "./reports.ts";
-import type { Runs } from "./verification-runs.ts";
+import { begun, type Runs } from "./verification-runs.ts";
 import type { SuiteResult, VerdictFacts, VerifyRequest } from "./verify.ts";
 
 export interface Looks
@@ -57,17 +57,21 @@ export async function secondLooks(runs: Runs, work: LooksRequest): Promise<Looks
   const worse = worseThan(seen);
   const messages = new Map([...caseMap(baseline), ...caseMap(work.newTestsOnBase)]);
   const baseAlone = differs
-    ? runs.alone({ label: "baseline", name: "verify-base-alone", except: parts.all, files })
+    ? begun(runs.alone({ label: "baseline", name: "verify-base-alone", except: parts.all, files }))
     : null;
-  const patchedAlone = runs.alone({ label: "patched", name: "verify-patched-alone", except: [], files });
+  const patchedAlone = begun(
+    runs.alone({ label: "patched", name: "verify-patched-alone", except: [], files }),
+  );
   const newAgain =
     proofs.length > 0
-      ? runs.suite({
-          label: "new tests on base sources",
-          name: "verify-new-again",
-          except: parts.sources,
-          files: parts.brought,
-        })
+      ? begun(
+          runs.suite({
+            label: "new tests on base sources",
+            name: "verify-new-again",
+            except: parts.sources,
+            files: parts.brought,
+          }),
+        )
       : null;
   const trial =
     worse || !carriesProof(patched)
@@ -103,13 +107,9 @@ export function beginTrial(
   if (files.length === 0 || parts.sources.length === 0) return null;
   const stopped = new AbortController();
   const signal = AbortSignal.any([request.signal, stopped.signal]);
-  const controlled = tryProofs(runs, {
-    files,
-    proofs: byFile(proofs),
-    sources: parts.sources,
-    nonce,
-    signal,
-  });
+  const controlled = begun(
+    tryProofs(runs, { files, proofs: byFile(proofs), sources: parts.sources, nonce, signal }),
+  );
   return { files, controlled, stop: () => stopped.abort(new Error("there is no proof to try")) };
 }
 

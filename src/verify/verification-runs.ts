@@ -46,6 +46,15 @@ export function atMost(size: number): <T>(work: () => Promise<T>) => Promise<T> 
   };
 }
 
+/**
+ * Work that is begun together and awaited piece by piece: when one piece fails, nobody awaits those after it any more, and what
+ * they fail with must not end the process. Whoever does await it hears of it all the same.
+ */
+export function begun<T>(work: Promise<T>): Promise<T> {
+  work.catch(() => undefined);
+  return work;
+}
+
 const CHECK_OUTPUT = 64_000;
 const SHOWN_OUTPUT = 1_500;
 

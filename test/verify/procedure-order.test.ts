@@ -206,3 +206,17 @@ test("checks: none configured, or all as before, show nothing", async () => {
     assert.equal(feedbackFor(verdict, null), null);
   }
 });
+
+test("whichever run is cut off, the verification fails once and nothing of it fails unheard", async () => {
+  const texts = { ...NEW_TEXTS, "test/a.test.js": ["a", "b"] } as const;
+  const answers = withNew(() => "pass");
+  const whole = await play({ texts, runs: answers });
+  for (let nth = 0; nth < whole.started.length; nth++) {
+    let begun = 0;
+    const cutOff = (run: OneRun) => {
+      if (begun++ >= nth) throw new Error("the process is ending");
+      return answers(run);
+    };
+    await assert.rejects(play({ texts, runs: cutOff }), /the process is ending/);
+  }
+});

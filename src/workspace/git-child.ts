@@ -1,6 +1,7 @@
 /** Runs host programs, in a thread of its own: a start copies the page tables of the whole process, and the starting thread stands still for it. */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { setPriority } from "node:os";
 
 export interface ChildRun {
   readonly program: string;
@@ -17,6 +18,8 @@ export type ChildEnd =
   | { readonly kind: "exited"; readonly code: number; readonly stdout: Uint8Array; readonly stderr: string }
   | { readonly kind: "failed"; readonly text: string };
 
+/** Of 19, as the commands of a sandbox. */
+const NICENESS = 10;
 const STDERR_BYTES = 64 * 1024;
 
 interface Running {
@@ -35,6 +38,8 @@ export function start(key: number, run: ChildRun): number | null {
     detached: true,
     stdio: [stdin === null ? "ignore" : stdin instanceof Uint8Array ? "pipe" : stdin, "pipe", "pipe"],
   });
+  // Not yet reaped, so it is there; large repositories must not keep webhooks waiting.
+  if (child.pid !== undefined) setPriority(child.pid, NICENESS);
   running.set(key, { child, end: endOf(child, run) });
   return child.pid ?? null;
 }

@@ -74,19 +74,19 @@ test("only a session with a network starts the forwarder", () => {
 });
 
 const programs: Programs = {
-  ...{ bwrap: "/b/bwrap", bash: "/b/bash", mkfifo: "", rm: "", chmod: "", du: "" },
+  ...{ bwrap: "/b/bwrap", bash: "/b/bash", mkfifo: "", nice: "/b/nice", rm: "", chmod: "", du: "" },
   ...{ prlimit: null, socat: null, setpriv: "/b/setpriv" },
 };
 
 test("an ordinary user's launcher is a plain shell; root's has the sources in view and no rights left", () => {
   const plain = launcherArgv(programs, null, "m");
-  assert.deepEqual(plain, ["/b/bash", "--norc", "--noprofile", "-s", "--", "m"]);
+  assert.deepEqual(plain, ["/b/nice", "-n", "10", "/b/bash", "--norc", "--noprofile", "-s", "--", "m"]);
   const asRoot = launcherArgv(programs, { uid: 61_000, gid: 61_001, sources: ["/root/a", "/b"] }, "m").join(
     " ",
   );
   assert.match(
     asRoot,
-    /^\/b\/bwrap --dev-bind \/ \/ --tmpfs \/sys --bind \/root\/a \/sys\/0 --bind \/b \/sys\/1 /,
+    /^\/b\/nice -n 10 \/b\/bwrap --dev-bind \/ \/ --tmpfs \/sys --bind \/root\/a \/sys\/0 --bind \/b \/sys\/1 /,
   );
   assert.match(asRoot, /--reuid 61000 --regid 61001 --clear-groups -- \/b\/bash --norc --noprofile -s -- m$/);
 });

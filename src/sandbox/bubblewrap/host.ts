@@ -41,7 +41,7 @@ export async function findPrograms<Name extends string>(
   return Object.fromEntries(entries) as Record<Name, string | null>;
 }
 
-const NEEDED = ["bwrap", "bash", "mkfifo", "rm", "chmod", "du"] as const;
+const NEEDED = ["bwrap", "bash", "mkfifo", "nice", "rm", "chmod", "du"] as const;
 const NEEDED_BY_ROOT = ["setpriv"] as const;
 const OPTIONAL = ["prlimit", "socat"] as const;
 const OLDEST_BWRAP = [0, 8];
@@ -73,6 +73,7 @@ export async function locatePrograms(
     bwrap: found.bwrap,
     bash: found.bash ?? "/bin/bash",
     mkfifo: found.mkfifo ?? "mkfifo",
+    nice: found.nice ?? "nice",
     rm: found.rm ?? "rm",
     chmod: found.chmod ?? "chmod",
     du: found.du ?? "du",

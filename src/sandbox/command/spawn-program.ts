@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { messageOf } from "#src/base/result.ts";
+import { giveWay } from "#src/sandbox/command/priority.ts";
 import type { Exit, Start } from "#src/sandbox/command/run-command.ts";
 
 export interface Launch {
@@ -23,6 +24,7 @@ export function spawnProgram(launch: Launch, inherited: readonly number[]): Star
       toClose.push(...coverInherited(stdio, inherited));
       const [file, ...args] = launch.argv;
       const child = spawn(file, args, { env: launch.env, cwd: launch.cwd, stdio, detached: true });
+      giveWay(child.pid);
       const ended = endOf(child);
       if (child.pid === undefined) return startProblem(await ended);
       return {

@@ -1,6 +1,7 @@
 /** Conformance: a command that wants everything gets its share, and the session works on afterwards. */
 
 import assert from "node:assert/strict";
+import { NICENESS } from "#src/sandbox/command/priority.ts";
 import { assertExit, caseOf, LIMITS, MIB, type Rig, type Subject } from "#test/sandbox/rig.ts";
 
 export function limitCases(subject: Subject, rig: () => Rig): void {
@@ -52,6 +53,11 @@ time.sleep(20)`;
       ends.some((end) => end.kind === "killed" && end.reason === "memory"),
       JSON.stringify(ends),
     );
+  });
+
+  it("any", "it gives way to whatever else the machine does, and cannot help itself to more", async (rig) => {
+    const { sh } = await rig.shared();
+    assert.equal((await sh("nice; nice -n -20 nice 2>/dev/null")).text, `${NICENESS}\n${NICENESS}\n`);
   });
 
   it("isolation", "files in shared memory count too", async (rig) => {

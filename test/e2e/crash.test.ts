@@ -45,7 +45,7 @@ function proposedFiles(world: Outside, issue: number): readonly string[] {
   return proposed?.type === "proposed" ? proposed.proposal.files.map(({ path }) => path) : [];
 }
 
-const working = inTurn(0, 4) ? describe : () => undefined;
+const working = inTurn(0, 8) ? describe : () => undefined;
 
 working("killed while it works", () => {
   const shared = sharedWorld({
@@ -221,7 +221,7 @@ function fault(method: string, path: string, kind: "hang" | "drop_after", times 
   return { method, path: new RegExp(`^${path}`), times, fault: { kind } };
 }
 
-const publishing = inTurn(3, 4) ? describe : () => undefined;
+const publishing = inTurn(3, 8) ? describe : () => undefined;
 
 publishing("killed while it publishes", () => {
   const shared = sharedWorld({ script: MEND });

@@ -8,7 +8,7 @@ import { sharedWorld } from "#test/support/shared-world.ts";
 import { SMALL_FILES, smallJob } from "#test/support/small-job.ts";
 import { inTurn } from "#test/support/tier.ts";
 
-const suite = inTurn(1, 2) ? describe : () => undefined;
+const suite = inTurn(1, 4) ? describe : () => undefined;
 
 suite("deliveries from outside", () => {
   const shared = sharedWorld({ script: smallJob, files: SMALL_FILES });

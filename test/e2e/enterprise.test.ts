@@ -13,7 +13,7 @@ import { selfSigned, tunnelProxy } from "#test/support/tls.ts";
 const skip = skipUnless(spawnSync("openssl", ["version"]).status === 0, "openssl is not installed");
 
 for (const [turn, proxied] of [false, true].entries())
-  if (inTurn(turn, 4))
+  if (inTurn(2 * turn, 8))
     test(`from label to pull request over https with a self-signed authority${proxied ? ", through a proxy" : ""}`, {
       skip,
     }, async () => {

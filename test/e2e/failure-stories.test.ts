@@ -81,7 +81,7 @@ const byNumber =
     turnOf(messages.filter((message) => message.role === "assistant").length);
 
 /** Takes turns with batches and long runs in the quick tier. */
-const suite = inTurn(5, 6) ? describe : () => undefined;
+const suite = inTurn(8, 12) ? describe : () => undefined;
 
 suite("failure stories", { concurrency: true }, () => {
   let listener: Server;

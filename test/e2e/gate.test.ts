@@ -32,8 +32,8 @@ interface Story {
   readonly issue: number;
 }
 
-const INTENTS = { concurrency: 3, skip: !inTurn(2, 4) && "its turn comes with another seed" };
-const CLAIMS = { skip: !inTurn(1, 4) && "its turn comes with another seed" };
+const INTENTS = { concurrency: 3, skip: !inTurn(4, 8) && "its turn comes with another seed" };
+const CLAIMS = { skip: !inTurn(7, 8) && "its turn comes with another seed" };
 
 describe("gates: [intent, change]", INTENTS, () => {
   const shared = sharedWorld({ script: SCRIPT, files: tinyFiles(), env: { CONCURRENCY: "8" } });

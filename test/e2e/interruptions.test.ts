@@ -125,7 +125,7 @@ const HELD: readonly Held[] = [
   },
 ];
 
-const suite = inTurn(0, 2) ? describe : () => undefined;
+const suite = inTurn(0, 4) ? describe : () => undefined;
 
 suite("interruptions from outside", { concurrency: 3 }, () => {
   const shared = sharedWorld({

@@ -62,7 +62,7 @@ const delegating: ModelScript = (messages, tools) => {
 };
 
 /** Long runs, batches and failure stories take turns in the quick tier: each fills half a minute. */
-const suite = inTurn(0, 6) ? describe : () => undefined;
+const suite = inTurn(6, 12) ? describe : () => undefined;
 
 suite("long runs", { concurrency: true }, () => {
   let world: Outside;

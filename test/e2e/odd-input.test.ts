@@ -12,7 +12,7 @@ import { inTurn, sample } from "#test/support/tier.ts";
 const UNVERIFIED = "/approve unverified";
 const PWNED = `/tmp/pwned-${process.pid}`;
 
-const suite = inTurn(3, 4) ? describe : () => undefined;
+const suite = inTurn(6, 8) ? describe : () => undefined;
 
 suite("odd input from outside", { concurrency: true }, () => {
   const shared = sharedWorld({

@@ -59,7 +59,7 @@ function digestIn(plan: string): string {
 
 const options = { script: reviser, files: tinyFiles() };
 /** Each story has its turn in the quick tier. */
-const story = (turn: number) => (inTurn(2 * turn + 1, 6) ? test : test.skip);
+const story = (turn: number) => (inTurn(4 * turn + 1, 12) ? test : test.skip);
 
 story(0)("a revision asked for on the pull request is planned there and pushed forward once approved", () =>
   outside(options, async (world) => {

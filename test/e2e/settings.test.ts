@@ -82,7 +82,7 @@ describe("settings that are wrong", () => {
   });
 });
 
-const setUp = inTurn(2, 4) ? describe : () => undefined;
+const setUp = inTurn(2, 8) ? describe : () => undefined;
 
 setUp("the set-up page", () => {
   test("registers the app on GitHub, stores its credentials for this user only, works without a restart, and is gone for ever", async () => {

@@ -92,6 +92,7 @@ export const REVIEW_EVENT = z.object({
     id: z.number().int(),
     state: z.string(),
     body: z.string().nullish(),
+    submitted_at: z.string().nullish(),
     user: account.nullish(),
   }),
   pull_request: z.object({ number: z.number().int() }),

@@ -68,20 +68,17 @@ async function onLabeled(edge: Edge, event: LabelEvent): Promise<Reading> {
     const afterwards = () => edge.background.run("reaction", github.reactToIssue(issue.number, "confused"));
     return { ...NOTHING, afterwards };
   }
+  const newest = await edge.store.latestRun(repository.id, issue.number);
+  // A label that is heard of late, when a newer one or a command has had its run already, asks for nothing more.
+  if (newest !== null && isBefore(issue.updated_at, newest)) return NOTHING;
   return { receipt: { kind: "run", request: requestOf(edge, event, sender.login) } };
 }
 
 function requestOf(edge: Edge, event: LabelEvent, askedBy: string): RunRequest {
-  const { repository, issue } = event;
-  const ref: RepositoryRef = {
-    ...repositoryName(event),
-    cloneUrl: repository.clone_url,
-    defaultBranch: repository.default_branch,
-    private: repository.private,
-  };
+  const { issue } = event;
   return {
     runId: edge.ids.runId(edge.clock.now()),
-    repository: ref,
+    repository: repositoryOf(event),
     installationId: event.installation.id,
     issue: {
       number: issue.number,
@@ -95,6 +92,11 @@ function requestOf(edge: Edge, event: LabelEvent, askedBy: string): RunRequest {
     parent: null,
     budgetUsd: null,
   };
+}
+
+function repositoryOf(event: LabelEvent | CommentEvent | ReviewEvent): RepositoryRef {
+  const { id, name, owner, clone_url: cloneUrl, default_branch: defaultBranch } = event.repository;
+  return { id, name, owner: owner.login, cloneUrl, defaultBranch, private: event.repository.private };
 }
 
 function repositoryName(event: LabelEvent | CommentEvent | IssueEvent): {
@@ -127,9 +129,22 @@ async function onClosed(edge: Edge, event: IssueEvent, deliveryId: string): Prom
   });
 }
 
-/** What happened before the label that a run came from was not about that run, however late its delivery comes. */
+/** What happened before the label or the command that a run came from was not about that run, however late its delivery comes. */
 function isBefore(when: string | null | undefined, { request }: StoredRun): boolean {
-  return request.trigger === "label" && instant(when) > 0 && instant(when) < request.issue.updatedAt;
+  const asked = request.trigger === "label" ? request.issue.updatedAt : (request.askedAt ?? 0);
+  return instant(when) > 0 && instant(when) < asked;
+}
+
+/** The run that words of then were for: not one that was asked for later. */
+async function runOfThen(
+  edge: Edge,
+  when: string | null | undefined,
+  newest: StoredRun | null,
+): Promise<StoredRun | null> {
+  let run = newest;
+  while (run !== null && isBefore(when, run))
+    run = run.request.parent === null ? null : await edge.store.run(run.request.parent.runId);
+  return run;
 }
 
 async function factOfActiveRun(
@@ -160,17 +175,24 @@ async function onComment(edge: Edge, event: CommentEvent): Promise<Reading> {
     const asked = { github, issue: issue.number, commentId: comment.id, login: sender.login, command };
     return { ...NOTHING, afterwards: () => edge.background.run("answer", answerWithoutRun(asked)) };
   }
-  if (isBefore(comment.created_at, run)) return NOTHING;
-  const fact = {
+  const meant = await runOfThen(edge, comment.created_at, run);
+  if (meant === null) return NOTHING;
+  const fact: CommandFact = {
     command,
     by: sender.login,
     commentId: comment.id,
+    ...saidAt(comment.created_at),
+    from: { repository: repositoryOf(event), installationId: event.installation.id },
     issue: onPullRequest ? null : { title: issue.title, body: issue.body ?? "" },
     ...(onPullRequest ? { pullRequest: issue.number } : {}),
   };
   const received: RunEvent = { type: "command_received", fact };
   const key = `comment-${comment.id}`;
-  return { receipt: { kind: "facts", facts: [{ runId: run.runId, key, event: received }] } };
+  return { receipt: { kind: "facts", facts: [{ runId: meant.runId, key, event: received }] } };
+}
+
+function saidAt(when: string | null | undefined): Pick<CommandFact, "at"> {
+  return instant(when) > 0 ? { at: instant(when) } : {};
 }
 
 /** A review that asks for changes is a `/revise` with its comments on lines. */
@@ -178,12 +200,17 @@ async function onReview(edge: Edge, event: ReviewEvent): Promise<Reading> {
   const { review, repository, sender, pull_request: pull } = event;
   if (review.state.toLowerCase() !== "changes_requested" || review.user?.type === "Bot") return NOTHING;
   if (!(await servesOwner(edge, repository.owner.login))) return NOTHING;
-  const run = await runBehind(edge, repository.id, pull.number);
+  const { submitted_at: when } = review;
+  const run = await runOfThen(edge, when, await runBehind(edge, repository.id, pull.number));
   if (run === null) return NOTHING;
   const fact: CommandFact = {
     command: { verb: "revise", text: review.body ?? "" },
     by: sender.login,
     commentId: review.id,
+    ...saidAt(when),
+    ...(event.installation
+      ? { from: { repository: repositoryOf(event), installationId: event.installation.id } }
+      : {}),
     issue: null,
     pullRequest: pull.number,
     review: true,

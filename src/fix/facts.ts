@@ -152,7 +152,7 @@ async function handleCommand(context: RunContext, seq: number, fact: CommandFact
     approvedIntent: approvedIntent(context)?.digest ?? null,
     isProposing: context.progress.running().has(PROPOSE_STEP),
     checksFailed: checks.length > 0,
-    nowMs: context.ports.clock.now(),
+    saidAt: fact.at ?? context.ports.clock.now(),
     ceilingUsd: context.ports.operator.budgetUsd,
   });
   if (decision.act === "wait") return NOTHING;
@@ -331,14 +331,17 @@ function followUp(
   decision: Extract<Decision, { act: "new_run" }>,
 ): RunRequest {
   const { ports } = context;
-  const { pullRequest: _, review, checks, ...request } = context.request;
+  const { pullRequest: _, askedAt: __, review, checks, ...request } = context.request;
   const pullRequest = revised(context, fact);
   // A revision that is tried again is to do what it was asked for.
   const again = decision.trigger === "retry" && pullRequest !== undefined;
   const goesOn = goesOnFrom(context, fact, decision);
   return {
     ...request,
-    issue: { ...request.issue, ...fact.issue },
+    ...fact.from,
+    // A revision is of what the plan was made for: what the author has written into the issue since, nobody has asked for (FAULTS H01).
+    issue: decision.trigger === "retry" ? { ...request.issue, ...fact.issue } : request.issue,
+    ...(fact.at === undefined ? {} : { askedAt: fact.at }),
     runId: ports.ids.runId(ports.clock.now()),
     askedBy: fact.by,
     trigger: decision.trigger,

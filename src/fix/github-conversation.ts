@@ -176,10 +176,21 @@ async function mayStart(parts: ConversationParts, github: GitHub): Promise<Start
   if (!now.ok) return unasked(now.error, "I could not read the issue");
   if (!now.value.open) return { go: false, end: "cancelled", by: "github", why: "issue_closed" };
   // Events can arrive out of order: what the issue says now wins, when it is newer than what started the run.
-  const newer = now.value.updatedAt > issue.updatedAt;
-  if (request.trigger === "label" && newer && !now.value.labels.includes(LABEL))
+  const gone = request.trigger === "label" && !now.value.labels.includes(LABEL);
+  const { updatedAt } = now.value;
+  if (
+    gone &&
+    (updatedAt > issue.updatedAt || (updatedAt === issue.updatedAt && (await isTakenOff(parts, github))))
+  )
     return { go: false, end: "cancelled", by: "github", why: "unlabeled" };
   return { go: true, createdAt: now.value.createdAt };
+}
+
+/** Within a second the times of an answer that lags behind and of one that is ahead are the same; the history has an order. */
+async function isTakenOff({ request }: ConversationParts, github: GitHub): Promise<boolean> {
+  const history = await github.timeline(request.issue.number);
+  if (!history.ok) return false;
+  return history.value.findLast(({ label }) => label === LABEL)?.kind === "unlabeled";
 }
 
 function unasked(failure: GitHubFailure, what: string): StartCheck {

@@ -37,7 +37,8 @@ export function holdBack(context: RunContext, step: string, failure: GitHubFailu
 
 /** The next visit comes when the limit is over, and the status says so. */
 export function noteHold(context: RunContext, failure: GitHubFailure): void {
-  const wait = failure.retryAfterMs ?? UNNAMED_MS;
+  // A reset that is further away than the run waits is a wrong clock, and may be no date at all.
+  const wait = Math.min(failure.retryAfterMs ?? UNNAMED_MS, PATIENCE_MS);
   context.progress.holdUntil(context.ports.clock.now() + wait);
 }
 

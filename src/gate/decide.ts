@@ -22,7 +22,8 @@ export interface CommandFacts {
   readonly isProposing: boolean;
   /** True when checks of the pull request, on the commit that the run pushed, did not pass. */
   readonly checksFailed: boolean;
-  readonly nowMs: number;
+  /** When it was said, ms since the epoch; where nobody knows, now. A word that comes late was meant for what stood then. */
+  readonly saidAt: number;
   /** Dollars a `/retry budget=` may ask for at most. */
   readonly ceilingUsd: number | null;
 }
@@ -159,9 +160,9 @@ function staleness(facts: CommandFacts, command: ApproveCommand, offer: Offer): 
         ? `The whole diff did not fit into the plan, so please name its digest: \`${line}\`.`
         : `The intent did not fit into its comment, so please name its digest: \`${line}\`.`,
     );
-  if (command.digest === null && facts.hasEarlierPlan && facts.nowMs - offer.at < SETTLE_MS)
+  if (command.digest === null && facts.hasEarlierPlan && facts.saidAt - offer.at < SETTLE_MS)
     return refuse(
-      `There is an earlier plan or intent, and the newest one is less than a minute old. Please name its digest: \`${line}\`.`,
+      `There is an earlier plan or intent, and the newest one was less than a minute old then. Please name its digest: \`${line}\`.`,
     );
   return null;
 }

@@ -21,7 +21,7 @@ const person = z.object({ login: z.string(), type: z.string() }).nullish();
 
 const TIMELINE_EVENT = z.object({
   id: z.number().int(),
-  event: z.enum(["labeled", "renamed", "commented"]),
+  event: z.enum(["labeled", "unlabeled", "renamed", "commented"]),
   created_at: z.string(),
   actor: person,
   user: person,
@@ -100,7 +100,7 @@ async function timeline(context: CallContext, issue: number): GitHubResult<reado
   );
 }
 
-/** GitHub describes dozens of kinds; three matter here, and of those a few members. */
+/** GitHub describes dozens of kinds; four matter here, and of those a few members. */
 function eventOf(event: unknown, botLogin: string): readonly TimelineEvent[] {
   const read = TIMELINE_EVENT.safeParse(event);
   if (!read.success) return [];

@@ -66,7 +66,7 @@ export interface LabelledIssue {
 export interface TimelineEvent {
   /** An event's or a comment's id. */
   readonly id: number;
-  readonly kind: "labeled" | "renamed" | "commented";
+  readonly kind: "labeled" | "unlabeled" | "renamed" | "commented";
   readonly login: string;
   /** A bot or an app did it. */
   readonly bot: boolean;
@@ -74,6 +74,6 @@ export interface TimelineEvent {
   readonly ours: boolean;
   /** ms since the epoch, in whole seconds. */
   readonly at: number;
-  /** Of `labeled`. */
+  /** Of `labeled` and `unlabeled`. */
   readonly label: string | null;
 }

@@ -33,6 +33,8 @@ export interface RunRequest {
   readonly askedBy: string;
   /** What the person asked through; `local` is `agent-fix run`. */
   readonly trigger: "label" | "retry" | "revise" | "local";
+  /** When the words were said that asked for it, by GitHub's clock, ms since the epoch; left out: a label's moment is the snapshot's, or it is not known. */
+  readonly askedAt?: number;
   /** The run this one follows, with the instruction it was given. */
   readonly parent: {
     readonly runId: string;
@@ -109,6 +111,10 @@ export interface CommandFact {
   readonly command: Command;
   readonly by: string;
   readonly commentId: number;
+  /** When it was said, by GitHub's clock, ms since the epoch; left out: not known. */
+  readonly at?: number;
+  /** Where the repository was then, and by which installation the app reaches it; left out: as the run knows it. */
+  readonly from?: { readonly repository: RepositoryRef; readonly installationId: number };
   /** The issue as it stood in the command's payload: what `/retry` works from. Null: it was said on a pull request. */
   readonly issue: { readonly title: string; readonly body: string } | null;
   /** The pull request it was said on; left out: the issue. */

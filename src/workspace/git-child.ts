@@ -38,10 +38,18 @@ export function start(key: number, run: ChildRun): number | null {
     detached: true,
     stdio: [stdin === null ? "ignore" : stdin instanceof Uint8Array ? "pipe" : stdin, "pipe", "pipe"],
   });
-  // Not yet reaped, so it is there; large repositories must not keep webhooks waiting.
-  if (child.pid !== undefined) setPriority(child.pid, NICENESS);
   running.set(key, { child, end: endOf(child, run) });
+  if (child.pid !== undefined) giveWay(child.pid);
   return child.pid ?? null;
+}
+
+/** Large repositories must not keep webhooks waiting. An app that is itself nicer than that may not take niceness back, and need not. */
+function giveWay(pid: number): void {
+  try {
+    setPriority(pid, NICENESS);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "ERR_SYSTEM_ERROR") throw error;
+  }
 }
 
 /** Settles when the pipes of what was started are closed; asked once. Never rejects. */

@@ -26,8 +26,11 @@ test("a command is recorded once as a fact with who, where and the issue as it s
   await rig.settled();
   const approve = { verb: "approve", digest: "0123456789ab", unverified: false };
   const issue = { title: "Edited", body: "new text" };
+  const [run] = await rig.runs();
+  const from = { repository: run?.request.repository, installationId: rig.installation };
+  const at = rig.clock.now();
   assert.deepEqual(await rig.facts(), [
-    { type: "command_received", fact: { command: approve, by: "ravi", commentId: id, issue } },
+    { type: "command_received", fact: { command: approve, by: "ravi", commentId: id, at, from, issue } },
   ]);
   assert.equal(rig.pushed.at(-1)?.lane, "desk");
   // The edge itself answers nothing while there is a run.

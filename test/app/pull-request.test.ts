@@ -32,6 +32,11 @@ async function end(rig: AppRig, runId: string, event: RunEvent): Promise<void> {
   await rig.store.release(lease);
 }
 
+/** When and where it was said. */
+function said({ clock, request, installation }: AppRig & { readonly request: RunRequest }) {
+  return { at: clock.now(), from: { repository: request.repository, installationId: installation } };
+}
+
 /** Facts of a run, without the one that its end is. */
 async function heard(rig: AppRig, runId: string): Promise<readonly RunEvent[]> {
   const events = await rig.store.events(runId, 1);
@@ -53,7 +58,7 @@ test("a command on our pull request is a fact of the run that opened it; on anot
   rig.hub.review(REPO, other.value.number, "maya", { state: "changes_requested", body: "no" });
   await rig.settled();
   const command = { verb: "revise", text: "shorter\nplease" } as const;
-  const fact = { command, by: "maya", commentId: id, issue: null, pullRequest: rig.number };
+  const fact = { command, by: "maya", commentId: id, ...said(rig), issue: null, pullRequest: rig.number };
   assert.deepEqual(await heard(rig, rig.request.runId), [{ type: "command_received", fact }]);
   assert.equal((await rig.runs()).length, 1);
   const logins = rig.hub.comments(REPO, other.value.number).map(({ login }) => login);
@@ -77,7 +82,7 @@ test("a review that asks for changes is a /revise; approving, commenting and a b
   await rig.post(JSON.stringify(byBot), { "x-github-event": "pull_request_review" });
   const command = { verb: "revise", text: "Not like this" } as const;
   const place = { issue: null, pullRequest: rig.number, review: true } as const;
-  const fact = { command, by: "maya", commentId: id, ...place };
+  const fact = { command, by: "maya", commentId: id, ...said(rig), ...place };
   assert.deepEqual(await heard(rig, rig.request.runId), [{ type: "command_received", fact }]);
   assert.deepEqual(rig.violations(), []);
 });

@@ -24,7 +24,10 @@ async function toPublishing(rig: FixRig): Promise<void> {
   await rig.append({ type: "publish_started" });
 }
 
-function said(command: Command, change: Partial<{ by: string; commentId: number }> = {}): RunEvent {
+function said(
+  command: Command,
+  change: Partial<{ by: string; commentId: number; at: number }> = {},
+): RunEvent {
   const issue = { title: "New title", body: "new body" };
   return { type: "command_received", fact: { command, by: "maya", commentId: 2_000, issue, ...change } };
 }
@@ -200,6 +203,29 @@ test("H03: when another run of the issue has shown a plan, a bare approval count
   await rig.fact(said(BARE, { commentId: 2_001 }));
   await handleAll(rig);
   assert.equal(rig.context.run().state, "approved");
+});
+
+test("H03: an approval that was said before the newest plan was a minute old counts no more for coming late", async () => {
+  await using rig = await fixRig();
+  await otherRun(rig, { type: "effect_intended", effect: "plan-comment" });
+  const posted = rig.clock.now();
+  await toPlan(rig, posted);
+  await rig.clock.advance(3_600_000);
+  await rig.fact(said(BARE, { at: posted + 10_000 }));
+  await handleAll(rig);
+  assert.deepEqual(decisions(rig), ["refuse"]);
+  await rig.fact(said(BARE, { commentId: 2_001, at: posted + 60_000 }));
+  await handleAll(rig);
+  assert.equal(rig.context.run().state, "approved");
+});
+
+test("H01: a revision keeps to the issue as it was asked for, whatever its author has written into it since", async () => {
+  await using rig = await fixRig();
+  await toPlan(rig);
+  await rig.fact(said({ verb: "revise", text: "shorter" }));
+  const consequence = await handleAll(rig);
+  assert.ok(consequence.kind === "new_run");
+  assert.deepEqual(consequence.request.issue, sampleRequest().issue);
 });
 
 test("H03: an earlier run that never showed a plan leaves no doubt what is meant", async () => {

@@ -279,6 +279,15 @@ test("out of order: a label that is gone since, or an issue that is closed, ends
     });
 });
 
+test("out of order: a label that was taken off within the second in which it was set starts nothing, also when the removal was heard of first", async () => {
+  await using rig = await talkRig();
+  rig.hub.unlabel(REPO, rig.issue, "maya", LABEL);
+  const gone = { go: false, end: "cancelled", by: "github", why: "unlabeled" };
+  assert.deepEqual(await rig.talk().mayStart(), gone);
+  rig.hub.label(REPO, rig.issue, "maya", LABEL);
+  assert.equal((await rig.talk().mayStart()).go, true);
+});
+
 test("a look-up that fails is a no, with what could not be looked up", async () => {
   for (const [path, words] of [
     [/permission$/, "could not check what maya may do"],

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { noteHold } from "#src/fix/held-back.ts";
 import { intend } from "#src/fix/steps/intent.ts";
 import type { Prepared } from "#src/fix/steps/prepare.ts";
 import { NOTHING_SPENT } from "#src/harness/agent.ts";
@@ -41,4 +42,13 @@ test("F13: an intent that meets a rate limit waits for the reset with what the a
   const done = await intend(context, step);
   assert.equal(done.kind, "done");
   assert.equal(context.run().state, "awaiting_intent");
+});
+
+test("F13: a reset far away, or one that is no date at all, holds a run back no longer than it waits, and the status can say so", async () => {
+  await using rig = await fixRig();
+  const { context, clock } = rig;
+  for (const retryAfterMs of [1e17, Number.MAX_VALUE]) {
+    noteHold(context, { code: "rate_limited", status: 403, message: "used up", retryAfterMs });
+    assert.equal(context.progress.heldUntil(), clock.now() + 2 * 3_600_000);
+  }
 });

@@ -61,7 +61,7 @@ function facts({ by, permission, approvers, ...change }: Change = {}): CommandFa
     approvedIntent: null,
     isProposing: false,
     checksFailed: false,
-    nowMs: 10 * 60_000,
+    saidAt: 10 * 60_000,
     ceilingUsd: 10,
     ...change,
   };
@@ -222,13 +222,13 @@ test("a plan whose diff was not shown whole is approved by its digest only", () 
 
 test("H03: a second plan is approved by a bare word only once it is a minute old", () => {
   const run = runIn("awaiting_approval", samplePlan({ planCommentAt: 1_000_000 }));
-  const ask = (ms: number, hasEarlierPlan = true) => decide({ run, nowMs: 1_000_000 + ms, hasEarlierPlan });
+  const ask = (ms: number, hasEarlierPlan = true) => decide({ run, saidAt: 1_000_000 + ms, hasEarlierPlan });
   assert.equal(ask(0).act, "refuse");
   assert.equal(ask(59_999).act, "refuse");
   assert.equal(ask(60_000).act, "approve");
   assert.equal(ask(0, false).act, "approve");
   assert.equal(ask(-5_000).act, "refuse");
-  const named = { run, nowMs: 1_000_001, hasEarlierPlan: true, command: COMMANDS["approve digest"] };
+  const named = { run, saidAt: 1_000_001, hasEarlierPlan: true, command: COMMANDS["approve digest"] };
   assert.equal(decide(named).act, "approve");
 });
 

@@ -145,7 +145,7 @@ function decide(command: Command, { permission, approvers, ...change }: Change =
   return decideCommand({
     ...{ command, who, commentId: PENDING.commentId + 1, pullRequest: null, checksFailed: false },
     ...{ offer: "as_posted" as const, hasEarlierPlan: false, approvedIntent: null, isProposing: false },
-    ...{ run: runIn("awaiting_intent"), nowMs: 600_000, ceilingUsd: 10 },
+    ...{ run: runIn("awaiting_intent"), saidAt: 600_000, ceilingUsd: 10 },
     ...change,
   });
 }
@@ -166,8 +166,8 @@ test("an intent is approved by the bare word or its digest, and goes stale as a 
   const cut = { ...runIn("awaiting_intent"), intent: { ...PENDING, shown: false } } as never;
   assert.match(refused(BARE, { run: cut }), /did not fit/);
   assert.equal(decide(NAMED, { run: cut }).act, "approve_intent");
-  assert.match(refused(BARE, { hasEarlierPlan: true, nowMs: 59_999 }), /less than a minute old/);
-  assert.equal(decide(BARE, { hasEarlierPlan: true, nowMs: 60_000 }).act, "approve_intent");
+  assert.match(refused(BARE, { hasEarlierPlan: true, saidAt: 59_999 }), /less than a minute old then/);
+  assert.equal(decide(BARE, { hasEarlierPlan: true, saidAt: 60_000 }).act, "approve_intent");
   assert.match(refused(BARE, { approvers: ["tom"] }), /maya is not among them/);
   assert.match(refused(NAMED, { permission: "triage" }), /write access/);
 });

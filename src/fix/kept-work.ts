@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { headOf } from "#src/base/cut-text.ts";
+import { instructionNotice } from "#src/harness/notices.ts";
 import { NOTHING_STORED, resume, type Stored } from "#src/harness/resume.ts";
 import type { RunEvent, RunRequest } from "#src/run/run.ts";
 import type { Verdict } from "#src/run/verdict.ts";
@@ -100,7 +101,11 @@ export async function beginning(
   const place = { directory: null, treeId, heard: 0 };
   const stored = wish === "checkpoint" ? await conversationOf(context, runId, kept.checkpoint) : null;
   if (stored !== null) {
-    const takenOver = goesOnWith(await feedbackOn(context, runId, kept.treeId));
+    const unheard = [
+      ...(await unheardBy(context, runId, kept.checkpoint)),
+      ...line.slice(line.indexOf(source) + 1).flatMap(({ asked: texts }) => texts),
+    ];
+    const takenOver = goesOnWith(await feedbackOn(context, runId, kept.treeId), unheard);
     const from = { ...place, stored, midRound: true, takenOver };
     return {
       from,
@@ -190,8 +195,25 @@ function isVerdict(event: RunEvent): boolean {
   return event.type === "step" && event.record.kind === "done" && event.record.step === "verify";
 }
 
-function goesOnWith(feedback: string | null): string {
+/** What maintainers added that is not in the transcript which the kept patch belongs to: their words came too late for that run. */
+async function unheardBy(
+  { ports }: RunContext,
+  runId: string,
+  checkpoint: number,
+): Promise<readonly string[]> {
+  const events = await ports.store.events(runId);
+  const rounds = events.flatMap(({ event }) =>
+    event.type === "step" && event.record.kind === "done" && event.record.step === "solve"
+      ? [event.record.output as unknown as { readonly heard: number; readonly checkpoint?: number }]
+      : [],
+  );
+  const heard = rounds.findLast((round) => round.checkpoint === checkpoint)?.heard;
+  return heard === undefined ? [] : instructionsIn(events).slice(heard);
+}
+
+function goesOnWith(feedback: string | null, unheard: readonly string[]): string {
   const told =
     "[harness] Your work ended here. A maintainer has given it more money, and it goes on now, in a fresh copy of the newest base with your edits: files that you read may have changed. Caches, build output and scratch files are gone: make them again if you need them.";
-  return feedback === null ? told : `${told}\n\n${feedback}`;
+  const parts = [told, ...(feedback === null ? [] : [feedback]), ...unheard.map(instructionNotice)];
+  return parts.join("\n\n");
 }

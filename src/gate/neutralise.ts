@@ -23,13 +23,24 @@ export function visible(text: string): string {
     .replace(INVISIBLE, (char) => `<U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}>`);
 }
 
-/** What reaches people or issues, or is HTML: mentions, issue references, closing words, tags, comments, entities. */
+/** Words by which a commit or a pull request keeps the checks from running that reviewers rely on. */
+const SKIPS_CHECKS = /\[(?=(?:skip[ -](?:ci|actions)|(?:ci|actions)[ -]skip|no[ -]ci)\])|\*\*\*(?=NO_CI)/gi;
+
+const CLOSES = /\b(clos|fix|resolv)(?=(?:e[sd]?|es|ed)?\b[\s:]+\S{0,200}?(?:[#/]|GH-))/gi;
+
+/** Words that still work where Markdown does not hold, code spans too: a pull request's text may become the message of a commit. */
+export function powerless(text: string): string {
+  return text.replace(SKIPS_CHECKS, `$&${BREAK}`).replace(CLOSES, `$1${BREAK}`);
+}
+
+/** What reaches people, issues or machines, or is HTML: mentions, issue references, closing words, words that skip checks, tags, comments, entities. */
 function disarm(text: string): string {
-  return text
-    .replace(/@(?=[\w-])/g, `@${BREAK}`)
-    .replace(/#(?=\d)/g, `#${BREAK}`)
-    .replace(/\b(GH)-(?=\d)/gi, `$1-${BREAK}`)
-    .replace(/\b(clos|fix|resolv)(?=(?:e[sd]?|es|ed)?\b[\s:]+\S{0,200}?(?:[#/]|GH-))/gi, `$1${BREAK}`)
+  return powerless(
+    text
+      .replace(/@(?=[\w-])/g, `@${BREAK}`)
+      .replace(/#(?=\d)/g, `#${BREAK}`)
+      .replace(/\b(GH)-(?=\d)/gi, `$1-${BREAK}`),
+  )
     .replace(/<(?=[A-Za-z/!?])/g, `<${BREAK}`)
     .replace(/&(?=#|\w{1,40};)/g, `&${BREAK}`);
 }

@@ -3,7 +3,7 @@
 import { shortDigest } from "#src/run/proposal.ts";
 import type { Verdict } from "#src/run/verdict.ts";
 import { evidenceTable, FULL_ROOM, provenBy, SHORT_ROOM, sentence, tamperList } from "./evidence.ts";
-import { contained, cut, neutralise, oneLine, visible } from "./neutralise.ts";
+import { contained, cut, neutralise, oneLine, powerless, visible } from "./neutralise.ts";
 
 const MAX_TITLE = 72;
 
@@ -46,9 +46,8 @@ export function pullRequestBody(facts: BodyFacts): string {
 function bodyOf(facts: BodyFacts, limits: typeof FULL): string {
   const { verdict, template } = facts;
   const explanation = visible(facts.explanation).trim();
+  const top = warningOnTop(facts, limits);
   const parts = [
-    warningOnTop(facts, limits),
-    `Fixes #${facts.issue}`,
     "## What and why",
     explanation === "" ? "The agent gave no explanation." : neutralise(cut(explanation, limits.text)),
     "## Evidence",
@@ -56,7 +55,11 @@ function bodyOf(facts: BodyFacts, limits: typeof FULL): string {
     evidenceTable(verdict.evidence, limits.room),
     template === null || template.trim() === "" ? null : templateBlock(template, limits.text),
   ];
-  return parts.filter((part) => part !== null).join("\n\n");
+  return [
+    ...(top === null ? [] : [powerless(top)]),
+    `Fixes #${facts.issue}`,
+    ...parts.filter((part) => part !== null).map(powerless),
+  ].join("\n\n");
 }
 
 /** The repository's own words from the base commit; they keep their looks, but can't reach out of the fold. */

@@ -258,8 +258,13 @@ function uncertain(failure: PublishFailure): PublishFailure {
   return { ...failure, certain: false };
 }
 
+/** GitHub's words when a part of it has not heard yet of an object or branch that was made a moment ago. */
+const LAGS =
+  /head sha can't be blank|\bhead invalid\b|not all refs are readable|(object|sha) does not exist|BadObjectState|is not a valid (blob|tree|commit)/i;
+
 /** Failures that may be gone at the next try. */
 function isPassing(failure: GitHubFailure): boolean {
+  if (failure.code === "invalid") return LAGS.test(failure.message);
   return failure.code === "server_error" || failure.code === "unreachable" || failure.code === "rate_limited";
 }
 

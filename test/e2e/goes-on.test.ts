@@ -175,6 +175,24 @@ describe("going on from earlier work", { concurrency: 1 }, () => {
     await world.untilState(issue, "cancelled");
   });
 
+  test("/retry budget= from a run before the last tells the agent what the last was asked for and never did", async () => {
+    const world = shared.get();
+    const { github } = world;
+    const issue = label(world, "a sign that hangs at times, cancelled");
+    await world.untilState(issue, "awaiting_approval");
+    stuck.now = true;
+    const since = world.model.requests().length;
+    github.comment(REPO, issue, MAINTAINER, `/revise ${WISH}`);
+    await world.until("the model being asked", () => world.model.requests().length > since);
+    github.comment(REPO, issue, MAINTAINER, "/cancel");
+    await world.untilState(issue, "cancelled");
+    stuck.now = false;
+    const { runId } = await says(world, issue, "/retry budget=3");
+    assert.deepEqual(filesOf(world, runId), ["NOTES", "add.js"]);
+    github.comment(REPO, issue, MAINTAINER, "/cancel");
+    await world.untilState(issue, "cancelled");
+  });
+
   test("killed in the middle of it, the run begins once more on the same patch", async () => {
     const world = shared.get();
     const { github } = world;

@@ -137,6 +137,13 @@ test("cutting says how much is missing and never leaves half a character", () =>
   assert.equal(code("x".repeat(20), 5), "`xxxx…`");
 });
 
+test("H12: words that keep checks from running do nothing in a title or a text, however they are written", () => {
+  for (const word of ["[skip ci]", "[ci skip]", "[no ci]", "[Skip Actions]", "[actions skip]", "***NO_CI***"])
+    for (const made of [oneLine(`Mend ${word} it`, 200), neutralise(`a\n${word}`), contained(word)])
+      assert.ok(!made.toLowerCase().includes(word.toLowerCase()), made);
+  assert.equal(neutralise("an [index] of [skip]"), "an [index] of [skip]");
+});
+
 test("a fenced block keeps its content byte for byte, says when it does not, and never outgrows its room", () => {
   const diff = "--- a\n+++ b\n@@ -1 +1 @@\n-``` old\n+```` new\n  ~~~~\n";
   const whole = fenced(diff, "diff", 10_000);

@@ -195,6 +195,15 @@ test("F07: a pull request's body fits, in bytes too, with its footer", () => {
     }
 });
 
+test("H12: the text of a pull request may become a commit message, where no code span holds: no test's name or path closes an issue or skips checks there", () => {
+  for (const kind of ["proven", "passing", "unproven"] as const) {
+    const body = pullRequestBody(hostileBody(kind, "fixes #1 [skip ci] closes acme/widget#2", null));
+    const closing = body.match(/\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\s+\S*#\u200b?\d+/gi);
+    assert.deepEqual(closing, ["Fixes #12"]);
+    assert.doesNotMatch(body, /\[skip ci\]/);
+  }
+});
+
 test("a pull request, as people read it: the warning on top when it is not proven, and one working reference", () => {
   const facts = { issue: 12, explanation: "Pads the cents.\n\nCloses #99 for @team.", template: null };
   const foot = footer({

@@ -211,6 +211,20 @@ test("a base commit that is gone, and a target branch that is gone, are refused 
   assert.equal(await rig.head(proposal), null);
 });
 
+for (const [path, message] of [
+  [/git\/refs$/, "Object does not exist"],
+  [/git\/trees$/, "tree.sha 1234 is not a valid blob"],
+  [/pulls$/, "Validation Failed (Head sha can't be blank; No commits between main and x)"],
+] as const)
+  test(`what GitHub does not know yet of a moment ago is asked for again: ${message}`, async () => {
+    const proposal = await rig.propose(CHANGE, ownRun());
+    const fault = { kind: "status", status: 422, body: { message, documentation_url: "x" } } as const;
+    rig.hub.fault({ method: "POST", path, times: 2, fault });
+    const published = await publishPullRequest(rig.request(proposal));
+    assert.ok(published.ok, JSON.stringify(published));
+    assert.equal(rig.pulls(proposal).length, 1);
+  });
+
 test("a base that moved on does not move the parent: the approved base stays the base", async () => {
   const proposal = await rig.propose(CHANGE, ownRun());
   await rig.hub.pushCommit(REPO, { by: "maya", files: { "other.txt": "x" } });

@@ -6,9 +6,31 @@ import { headOf } from "#src/base/cut-text.ts";
 /** Zero-width space: keeps text readable while breaking mentions, references, tags and entities apart. */
 export const BREAK = "\u200b";
 
-/** Characters that change how the text around them is shown, or hide text: bidi controls, zero-width marks, fillers, tag characters and rare variation selectors. */
+/**
+ * Characters that change how the text around them is shown, or hide text: bidi controls, zero-width marks, fillers, tag characters,
+ * blanks that are none. A selector after a visible character picks its emoji or text form; any other is data nobody sees.
+ */
 const INVISIBLE =
-  /[\u00ad\u061c\u115f\u1160\u17b4\u17b5\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\u034f|[\u180b-\u180f]|[\u{e0100}-\u{e01ef}]/gu;
+  /(?![\ufe0e\ufe0f])(?:\p{Default_Ignorable_Code_Point}|[\u2028\u2029\u2800\ufff9-\ufffb])|(?<=^|\s|[\ufe00-\ufe0f])[\ufe0e\ufe0f]/gu;
+
+/** Cyrillic letters, and the Greek ones that look like Latin ones; Greek names in formulas (`Δx`) are none. */
+const FOREIGN =
+  /[\u0400-\u052f\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03c1]/u;
+const MOST_LOOKALIKES = 3;
+
+/** Words in the added lines of a diff that mix Latin letters with some that look like them (`p<U+0430>ypal`), the foreign ones by their number; the first few. */
+export function lookalikes(diff: string): readonly string[] {
+  const added = diff.match(/^\+(?!\+\+ ).*/gm) ?? [];
+  const mixed = added
+    .filter((line) => FOREIGN.test(line))
+    .flatMap((line) => line.match(/[\p{L}\p{N}_]+/gu) ?? [])
+    .filter((word) => FOREIGN.test(word) && /[A-Za-z]/.test(word));
+  return [...new Set(mixed)].slice(0, MOST_LOOKALIKES).map((word) => word.replace(/[^\w]/gu, named));
+}
+
+function named(char: string): string {
+  return `<U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}>`;
+}
 
 /** True when the text holds bidi controls or invisible characters, which a plan warns of. */
 export function hasInvisible(text: string): boolean {
@@ -20,7 +42,7 @@ export function visible(text: string): string {
   return stripVTControlCharacters(text.replaceAll("\r\n", "\n").replaceAll("\r", "\n"))
     .toWellFormed()
     .replace(/[\p{Cc}]/gu, (char) => (char === "\n" || char === "\t" ? char : ""))
-    .replace(INVISIBLE, (char) => `<U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}>`);
+    .replace(INVISIBLE, named);
 }
 
 /** Words by which a commit or a pull request keeps the checks from running that reviewers rely on. */

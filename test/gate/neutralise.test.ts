@@ -10,6 +10,7 @@ import {
   cut,
   fenced,
   hasInvisible,
+  lookalikes,
   neutralise,
   oneLine,
   quoted,
@@ -119,9 +120,12 @@ test("invisible and bidirectional characters are shown by name, and found", () =
     "\ufeff",
     "\u3164",
     "\u{e0100}",
+    "\ufe01",
+    "\u2800",
+    "\u{1bca0}",
   ])
     assert.ok(hasInvisible(`x${char}y`), char.codePointAt(0)?.toString(16));
-  assert.ok(!hasInvisible("naïve 日本語 😀 → \t\n"));
+  assert.ok(!hasInvisible("naïve 日本語 😀 ❤\ufe0f → \t\n"));
 });
 
 test("control characters, escape sequences and halves of characters are gone; line ends are one kind", () => {
@@ -135,6 +139,21 @@ test("cutting says how much is missing and never leaves half a character", () =>
   assert.equal(cut("ab😀cd", 3), "ab\n… (4 more characters)");
   assert.equal(oneLine("😀".repeat(10), 4), `${"😀".repeat(3)}…`);
   assert.equal(code("x".repeat(20), 5), "`xxxx…`");
+});
+
+test("letters that look like Latin ones are named where a diff adds them to a Latin word, and nowhere else", () => {
+  const diff = (line: string) => `--- a/x\n+++ b/x\n@@ -1 +1 @@\n${line}\n`;
+  assert.deepEqual(lookalikes(diff("+if (is\u0410dmin) return p\u0430ypal;")), [
+    "is<U+0410>dmin",
+    "p<U+0430>ypal",
+  ]);
+  for (const line of [
+    "-p\u0430ypal",
+    " p\u0430ypal",
+    "+\u041f\u0440\u0438\u0432\u0435\u0442, world",
+    "+const \u0394x = \u03bb + caf\u00e9",
+  ])
+    assert.deepEqual(lookalikes(diff(line)), [], line);
 });
 
 test("H12: words that keep checks from running do nothing in a title or a text, however they are written", () => {

@@ -1,7 +1,7 @@
 /** Step `propose`: turns tree and verdict into a proposal with its digest, and posts the plan that shows it. */
 
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
-import { hasInvisible } from "#src/gate/neutralise.ts";
+import { hasInvisible, lookalikes } from "#src/gate/neutralise.ts";
 import type { PlanFacts } from "#src/gate/plan-comment.ts";
 import { renderPlan } from "#src/gate/plan-comment.ts";
 import { pullRequestBody, readFinalWords } from "#src/gate/pull-request-text.ts";
@@ -223,5 +223,10 @@ function warningsOf(parts: PlanParts): readonly string[] {
     );
   if (hasInvisible(diff))
     warnings.push("The diff holds bidirectional or invisible characters; they are shown as `<U+…>` in it.");
+  const alike = lookalikes(diff);
+  if (alike.length > 0)
+    warnings.push(
+      `The diff adds words that mix Latin letters with Cyrillic or Greek ones which look like them: ${alike.join(", ")}.`,
+    );
   return warnings;
 }

@@ -31,7 +31,7 @@ export function parseCommand(body: string): Command | null {
   const verb = VERBS.find((known) => known === word);
   if (verb === undefined) return nearMiss(first);
   const rest = lines.slice(at + 1);
-  if (rest.some(startsLikeCommand))
+  if (outsideFences(rest).some(startsLikeCommand))
     return { verb: "unclear", hint: "One command a comment: please send them one by one." };
   return parseArguments(verb, first.slice(word.length + 1).trim(), rest);
 }
@@ -66,6 +66,21 @@ function parseApprove(parts: readonly string[]): Command {
 
 function unclear(verb: (typeof VERBS)[number]): Command {
   return { verb: "unclear", hint: `I read \`/${verb}\` only in this form: ${FORMS[verb]}.` };
+}
+
+/** The lines that are no fenced code: what is shown there is spoken of, not said. A fence that is not closed goes on to the end, as on GitHub. */
+function outsideFences(lines: readonly string[]): readonly string[] {
+  let open: string | null = null;
+  return lines.filter((line) => {
+    const fence = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$/.exec(line);
+    const [, marks = "", after = ""] = fence ?? [];
+    if (open === null) {
+      open = marks === "" ? null : marks;
+      return open === null;
+    }
+    if (marks.startsWith(open) && after.trim() === "") open = null;
+    return false;
+  });
 }
 
 function startsLikeCommand(line: string): boolean {

@@ -29,6 +29,11 @@ const COMMANDS: readonly (readonly [string, Command])[] = [
   ["/revise\nuse padStart\n\nand test it", { verb: "revise", text: "use padStart\n\nand test it" }],
   ["/revise use\r\nboth\r\n", { verb: "revise", text: "use\nboth" }],
   ["/revise\n```js\nconst a = 1;\n```", { verb: "revise", text: "```js\nconst a = 1;\n```" }],
+  [
+    "/revise answer to\n```\n/status\n```\nas before",
+    { verb: "revise", text: "answer to\n```\n/status\n```\nas before" },
+  ],
+  ["/revise\n~~~~ sh\n~~~\n/cancel\n~~~~", { verb: "revise", text: "~~~~ sh\n~~~\n/cancel\n~~~~" }],
   ["/retry", { verb: "retry", budgetUsd: null }],
   ["/retry budget=5", { verb: "retry", budgetUsd: 5 }],
   ["/retry budget=0.5", { verb: "retry", budgetUsd: 0.5 }],
@@ -127,6 +132,9 @@ const UNCLEAR: readonly (readonly [string, string])[] = [
   ["/approve\n/approve", "One command"],
   ["/revise do this\n/approve", "One command"],
   ["/status\n\nthen\n/approve", "One command"],
+  ["/approve\n```\ncode\n```\n/cancel", "One command"],
+  ["/approve\n``` not `a fence\n/cancel", "One command"],
+  ["/approve\n`` `\n/cancel", "One command"],
 ];
 
 for (const [body, hint] of UNCLEAR)

@@ -110,8 +110,8 @@ async function assemble(options: ApplicationOptions, lock: DataLock): Promise<Ap
     };
     const { apiUrl } = config.github;
     const logLevel = config.server.logLevel === "silent" ? "fatal" : config.server.logLevel;
-    const middleware = createWebhookMiddleware({ credentials, apiUrl, logLevel, log, edge });
     const newestDelivery = await store.newestDeliveryAt();
+    const middleware = createWebhookMiddleware({ credentials, apiUrl, logLevel, log, edge });
     // Who posts a webhook in this very moment waits for the middleware instead of being turned away.
     handlers.webhooks = async (request, response) => (await middleware)(request, response);
     await middleware;

@@ -111,16 +111,20 @@ function buildContext(parts: Parts): RunContext {
   const enter = async (phase: WorkPhase) => {
     if (current().state !== phase) await append({ type: "phase_entered", phase });
   };
+  const spokenWith = {
+    ...request,
+    installationId: newestInstallation(state.events) ?? request.installationId,
+  };
   const context: RunContext = {
     runId: lease.runId,
     request,
     ports,
     trace,
     signal: parts.signal,
-    conversation: ports.converse(request, parts.signal),
+    conversation: ports.converse(spokenWith, parts.signal),
     during: (signal) => {
       const either = AbortSignal.any([parts.signal, signal]);
-      const conversation = ports.converse(request, either);
+      const conversation = ports.converse(spokenWith, either);
       return { ...context, ports: stoppable(ports, either), signal: either, conversation };
     },
     progress: createProgress(),
@@ -147,6 +151,14 @@ function buildContext(parts: Parts): RunContext {
     },
   };
   return context;
+}
+
+/** Who took the app away and installed it again speaks through another installation to the runs from before; null: nobody has spoken. */
+function newestInstallation(events: readonly StoredEvent[]): number | null {
+  const said = events.findLast(
+    ({ event }) => event.type === "command_received" && event.fact.from !== undefined,
+  );
+  return said?.event.type === "command_received" ? (said.event.fact.from?.installationId ?? null) : null;
 }
 
 /** Runs tasks one after another, also when one of them fails. */

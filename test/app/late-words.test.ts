@@ -71,3 +71,21 @@ test("a repository that got a new name and default branch is worked on under tho
   assert.notEqual(next?.runId, first?.runId);
   assert.equal(next?.request.repository.defaultBranch, "trunk");
 });
+
+test("after the app was taken away and installed anew, a command on an older run is answered, and begins a run of the new installation", async () => {
+  await using rig = await deskRig();
+  const { number, runId } = await failedRun(rig);
+  rig.hub.uninstall(rig.installation);
+  await rig.settled();
+  await rig.clock.advance(5_000);
+  const installation = rig.hub.install({ repositories: [REPO] });
+  await rig.settled();
+  await rig.clock.advance(5_000);
+  const status = rig.hub.comment(REPO, number, "maya", "/status");
+  rig.hub.comment(REPO, number, "maya", "/retry");
+  await rig.settled();
+  assert.match(rig.said(number, { to: status })[0]?.body ?? "", /ended without a pull request/);
+  const next = await rig.store.latestRun(rig.repo.id, number);
+  assert.notEqual(next?.runId, runId);
+  assert.equal(next?.request.installationId, installation);
+});

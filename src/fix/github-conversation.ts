@@ -257,9 +257,23 @@ async function post(
       continue;
     }
     if (made.error.code === "cancelled" || !isPassing(made.error) || attempt >= TRIES) return made;
-    if (!(await pause(poster, attempt))) return made;
+    const standing = await lookAgain(poster, marker, attempt);
+    // Nothing is posted again without having looked.
+    if (!standing.ok) return made;
+    if (standing.value !== null) return complete(journal, effect, standing.value);
+  }
+}
+
+const CUT_OFF: GitHubFailure = {
+  ...{ code: "cancelled", status: null, message: "The wait was cut off.", retryAfterMs: null },
+};
+
+/** Looks after a pause, and once more after each that brings no answer. */
+async function lookAgain(poster: Poster, marker: Marker, from: number): GitHubResult<IssueComment | null> {
+  for (let attempt = from; ; attempt++) {
+    if (!(await pause(poster, attempt))) return err(CUT_OFF);
     const standing = await find(poster, marker);
-    if (standing.ok && standing.value !== null) return complete(journal, effect, standing.value);
+    if (standing.ok || !isPassing(standing.error) || attempt >= TRIES) return standing;
   }
 }
 

@@ -80,6 +80,20 @@ for (const [what, fault] of Object.entries(LOST))
     }
   });
 
+test("a comment whose answer was lost is not posted again while nobody can look whether it stands", async () => {
+  for (const looks of [3, 6, Number.POSITIVE_INFINITY]) {
+    await using rig = await talkRig();
+    const journal = memoryJournal();
+    rig.fail("POST", POST, { kind: "drop_after" }, 1);
+    rig.fail("GET", POST, { kind: "status", status: 502 }, looks);
+    const plan = () => ({ body: body("plan"), diffShown: true });
+    await rig.talk().plan(journal, plan);
+    rig.hub.clearFaults();
+    assert.ok((await rig.talk().plan(journal, plan)).ok);
+    assert.equal(rig.ours("plan").length, 1, `${looks} looks`);
+  }
+});
+
 test("a process that dies before it knows that its comment stands finds it again", async () => {
   await using rig = await talkRig();
   class Died extends Error {}

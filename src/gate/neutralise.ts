@@ -32,9 +32,23 @@ function named(char: string): string {
   return `<U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}>`;
 }
 
-/** True when the text holds bidi controls or invisible characters, which a plan warns of. */
+/** True when the text holds control characters, bidi controls or invisible characters, which a plan warns of. */
 export function hasInvisible(text: string): boolean {
-  return text.search(INVISIBLE) >= 0;
+  return exact(text) !== text.replaceAll("\r\n", "\n").toWellFormed();
+}
+
+/** True when a diff adds a line that goes on after a blank so long that few screens show what follows. */
+export function hasFarText(diff: string): boolean {
+  return diff.split("\n").some((line) => line.startsWith("+") && /\s{80}/.test(line.trimEnd()));
+}
+
+/** What people approve: nothing is taken out, and each character that does not show is named, `<U+001B>`. Line feeds and tabs stay, and a line's end is one kind. */
+function exact(text: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .toWellFormed()
+    .replace(/\p{Cc}/gu, (char) => (char === "\n" || char === "\t" ? char : named(char)))
+    .replace(INVISIBLE, named);
 }
 
 /** Escape sequences, control characters and halves of characters removed; invisible ones shown as `<U+202E>`. Line feeds and tabs stay. */
@@ -140,11 +154,11 @@ export interface Fenced {
 }
 
 /**
- * A fenced block of at most `max` characters whose fence is longer than any inside; the content is shown as it is, control
- * characters removed, and cut with a line that says so.
+ * A fenced block of at most `max` characters whose fence is longer than any inside, cut with a line that says so. A diff is shown
+ * exactly, with what does not show named; of other content control characters and escape sequences are removed.
  */
-export function fenced(text: string, language: string, max: number): Fenced {
-  const content = visible(text).replace(/\n$/, "");
+export function fenced(text: string, language: "diff" | "text" | "yaml", max: number): Fenced {
+  const content = (language === "diff" ? exact(text) : visible(text)).replace(/\n$/, "");
   const whole = fence(content, language);
   if (whole.length <= max) return { block: whole, whole: true };
   const room = Math.max(0, max - 200);

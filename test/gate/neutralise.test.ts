@@ -9,6 +9,7 @@ import {
   contained,
   cut,
   fenced,
+  hasFarText,
   hasInvisible,
   lookalikes,
   neutralise,
@@ -139,6 +140,20 @@ test("cutting says how much is missing and never leaves half a character", () =>
   assert.equal(cut("ab😀cd", 3), "ab\n… (4 more characters)");
   assert.equal(oneLine("😀".repeat(10), 4), `${"😀".repeat(3)}…`);
   assert.equal(code("x".repeat(20), 5), "`xxxx…`");
+});
+
+test("H03: nothing of a diff is hidden from who approves it: escape sequences, lone carriage returns and backspaces are named, and a plan warns", () => {
+  const diff =
+    "+++ b/a.js\n+ok(); /*\u001b]*/ evil(); /*\u0007*/\n+// x\r evil()\n+a\bb\n+\u001b[8mhidden()\u001b[0m\n";
+  assert.equal(
+    fenced(diff, "diff", 2_000).block,
+    "```diff\n+++ b/a.js\n+ok(); /*<U+001B>]*/ evil(); /*<U+0007>*/\n+// x<U+000D> evil()\n+a<U+0008>b\n+<U+001B>[8mhidden()<U+001B>[0m\n```",
+  );
+  for (const line of diff.split("\n").slice(1, -1)) assert.ok(hasInvisible(line), line);
+  assert.ok(!hasInvisible("+a\r\n+\tb\r\n"));
+  assert.ok(hasFarText(`+a;${" ".repeat(90)}evil()`));
+  for (const line of [`+${" ".repeat(40)}a`, ` a;${" ".repeat(90)}b`, `+a${" ".repeat(90)}\n+b`])
+    assert.ok(!hasFarText(line), line);
 });
 
 test("letters that look like Latin ones are named where a diff adds them to a Latin word, and nowhere else", () => {

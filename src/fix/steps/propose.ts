@@ -1,7 +1,7 @@
 /** Step `propose`: turns tree and verdict into a proposal with its digest, and posts the plan that shows it. */
 
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
-import { hasInvisible, lookalikes } from "#src/gate/neutralise.ts";
+import { hasFarText, hasInvisible, lookalikes } from "#src/gate/neutralise.ts";
 import type { PlanFacts } from "#src/gate/plan-comment.ts";
 import { renderPlan } from "#src/gate/plan-comment.ts";
 import { pullRequestBody, readFinalWords } from "#src/gate/pull-request-text.ts";
@@ -222,7 +222,13 @@ function warningsOf(parts: PlanParts): readonly string[] {
       `Hidden text was removed from the issue before the agent read it: ${solved.removed.join(", ")}.`,
     );
   if (hasInvisible(diff))
-    warnings.push("The diff holds bidirectional or invisible characters; they are shown as `<U+…>` in it.");
+    warnings.push(
+      "The diff holds control, bidirectional or invisible characters; they are shown as `<U+…>` in it.",
+    );
+  if (hasFarText(diff))
+    warnings.push(
+      "The diff adds lines that go on far to the right, after a long blank: read them to their end.",
+    );
   const alike = lookalikes(diff);
   if (alike.length > 0)
     warnings.push(

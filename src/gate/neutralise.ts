@@ -13,33 +13,14 @@ export const BREAK = "\u200b";
 const INVISIBLE =
   /(?![\ufe0e\ufe0f])(?:\p{Default_Ignorable_Code_Point}|[\u2028\u2029\u2800\ufff9-\ufffb])|(?<=^|\s|[\ufe00-\ufe0f])[\ufe0e\ufe0f]/gu;
 
-/** Cyrillic letters, and the Greek ones that look like Latin ones; Greek names in formulas (`Δx`) are none. */
-const FOREIGN =
-  /[\u0400-\u052f\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03c1]/u;
-const MOST_LOOKALIKES = 3;
-
-/** Words in the added lines of a diff that mix Latin letters with some that look like them (`p<U+0430>ypal`), the foreign ones by their number; the first few. */
-export function lookalikes(diff: string): readonly string[] {
-  const added = diff.match(/^\+(?!\+\+ ).*/gm) ?? [];
-  const mixed = added
-    .filter((line) => FOREIGN.test(line))
-    .flatMap((line) => line.match(/[\p{L}\p{N}_]+/gu) ?? [])
-    .filter((word) => FOREIGN.test(word) && /[A-Za-z]/.test(word));
-  return [...new Set(mixed)].slice(0, MOST_LOOKALIKES).map((word) => word.replace(/[^\w]/gu, named));
-}
-
-function named(char: string): string {
+/** A character by its number, `<U+001B>`. */
+export function named(char: string): string {
   return `<U+${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}>`;
 }
 
 /** True when the text holds control characters, bidi controls or invisible characters, which a plan warns of. */
 export function hasInvisible(text: string): boolean {
   return exact(text) !== text.replaceAll("\r\n", "\n").toWellFormed();
-}
-
-/** True when a diff adds a line that goes on after a blank so long that few screens show what follows. */
-export function hasFarText(diff: string): boolean {
-  return diff.split("\n").some((line) => line.startsWith("+") && /\s{80}/.test(line.trimEnd()));
 }
 
 /** What people approve: nothing is taken out, and each character that does not show is named, `<U+001B>`. Line feeds and tabs stay, and a line's end is one kind. */

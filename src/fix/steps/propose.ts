@@ -1,7 +1,7 @@
 /** Step `propose`: turns tree and verdict into a proposal with its digest, and posts the plan that shows it. */
 
 import type { Outcome, StepContext } from "#src/dag/dag.ts";
-import { hasFarText, hasInvisible, lookalikes } from "#src/gate/neutralise.ts";
+import { diffWarnings } from "#src/gate/diff-warnings.ts";
 import type { PlanFacts } from "#src/gate/plan-comment.ts";
 import { renderPlan } from "#src/gate/plan-comment.ts";
 import { pullRequestBody, readFinalWords } from "#src/gate/pull-request-text.ts";
@@ -206,33 +206,21 @@ function unquote(name: string): string {
   );
 }
 
+/** What concerns the bytes to be approved comes first: of many warnings only the first are shown. */
 function warningsOf(parts: PlanParts): readonly string[] {
-  const { context, prepared, solved, diff } = parts;
-  const warnings: string[] = [
-    ...(solved.began?.afresh === true ? [solved.began.text] : []),
+  const { context, prepared, solved, diff, proposal } = parts;
+  const { warning } = context.ports.sandbox;
+  const { removed, began } = solved;
+  return [
+    ...(warning === null ? [] : [warning]),
+    ...diffWarnings(diff, proposal.files),
+    ...(removed.length > 0
+      ? [`Hidden text was removed from the issue before the agent read it: ${removed.join(", ")}.`]
+      : []),
+    ...(solved.status === "done" ? [] : [`The agent did not finish by itself: ${solved.message}`]),
+    ...(began?.afresh === true ? [began.text] : []),
     ...(prepared.related ?? []),
     ...prepared.settings.notes,
     ...prepared.detected.notes,
   ];
-  const { warning } = context.ports.sandbox;
-  if (warning !== null) warnings.unshift(warning);
-  if (solved.status !== "done") warnings.push(`The agent did not finish by itself: ${solved.message}`);
-  if (solved.removed.length > 0)
-    warnings.push(
-      `Hidden text was removed from the issue before the agent read it: ${solved.removed.join(", ")}.`,
-    );
-  if (hasInvisible(diff))
-    warnings.push(
-      "The diff holds control, bidirectional or invisible characters; they are shown as `<U+…>` in it.",
-    );
-  if (hasFarText(diff))
-    warnings.push(
-      "The diff adds lines that go on far to the right, after a long blank: read them to their end.",
-    );
-  const alike = lookalikes(diff);
-  if (alike.length > 0)
-    warnings.push(
-      `The diff adds words that mix Latin letters with Cyrillic or Greek ones which look like them: ${alike.join(", ")}.`,
-    );
-  return warnings;
 }

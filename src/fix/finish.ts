@@ -37,6 +37,7 @@ export async function reportFailure(context: RunContext): Promise<boolean> {
             : factsOf(solved.spent, solved.toolCalls, solved.retries, solved.status),
         tracePlace: context.ports.operator.tracePlace(context.runId),
         diff,
+        sent: context.journal.intended("branch"),
         seq: 1,
       },
       size,

@@ -155,6 +155,8 @@ export interface ResultFacts {
   readonly tracePlace: string;
   /** The kept patch, when there is one. */
   readonly diff: string | null;
+  /** True: publishing had begun, so that what became of it stands in the message; left out: nothing was sent to the repository. */
+  readonly sent?: boolean;
   readonly seq: number;
 }
 
@@ -184,7 +186,7 @@ function assembleResult(facts: ResultFacts, limits: typeof RESULT_FULL, diff: st
       ? null
       : `<details><summary>What was tried (kept, not published)</summary>\n\n${diff}\n\n</details>`,
     facts.trace === null ? null : traceLine(facts.trace),
-    `Trace: ${code(facts.tracePlace)}. Nothing was written to the repository. \`/retry\` starts a new run.`,
+    `Trace: ${code(facts.tracePlace)}.${facts.sent === true ? "" : " Nothing was written to the repository."} \`/retry\` starts a new run.`,
   ];
   return parts.filter((part) => part !== null).join("\n\n");
 }

@@ -360,3 +360,9 @@ test("tool calls, tokens and cost are told as they are known", () => {
     "6 turns · no tool calls · tokens unknown · cost unknown (no price for this model) · 64 s · stopped: turn cap",
   );
 });
+
+test("a result says that nothing was written only where nothing was sent", () => {
+  const facts = hostileResult(null, "x");
+  assert.match(renderResult(facts, "full"), /Nothing was written to the repository/);
+  assert.doesNotMatch(renderResult({ ...facts, sent: true }, "full"), /Nothing was written/);
+});

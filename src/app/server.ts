@@ -116,22 +116,20 @@ async function webhook(
 }
 
 /** The body as text; null when it is larger than the limit. Nothing past the limit is kept. Rejects when the sender goes away. */
-export function readBody(request: IncomingMessage, max: number = MAX_BODY_BYTES): Promise<string | null> {
-  if (Number(request.headers["content-length"] ?? 0) > max) return Promise.resolve(null);
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= max) chunks.push(chunk);
-      else {
-        resolve(null);
-        request.destroy();
-      }
-    });
-    request.once("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
-    request.once("error", reject);
-  });
+export async function readBody(
+  request: IncomingMessage,
+  max: number = MAX_BODY_BYTES,
+): Promise<string | null> {
+  if (Number(request.headers["content-length"] ?? 0) > max) return null;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Leaving the loop ends the connection, for a sender that would go on for ever.
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > max) return null;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 export function plain(response: ServerResponse, status: number, text: string): void {

@@ -181,6 +181,7 @@ setUp("the set-up page", () => {
       issues: "write",
       pull_requests: "write",
       checks: "read",
+      statuses: "read",
       metadata: "read",
     });
     const sent = await form(action, { manifest });

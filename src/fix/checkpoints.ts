@@ -3,6 +3,7 @@
 import { err, ok, type Result } from "#src/base/result.ts";
 import type { AgentState } from "#src/harness/agent.ts";
 import { entryFor, NOTHING_STORED, parseEntry, type Stored, withEntry } from "#src/harness/resume.ts";
+import type { FixPorts } from "./ports.ts";
 import type { RunContext } from "./run-context.ts";
 
 export interface Checkpoints {
@@ -19,6 +20,17 @@ export interface Checkpoints {
 }
 
 type Blobs = Pick<RunContext, "blob" | "putBlob">;
+
+/** What another run keeps, to be read only. */
+export function keptBlobs(store: FixPorts["store"], runId: string): Blobs {
+  return {
+    blob: async (name) => {
+      const value = await store.blob(runId, name);
+      return value === null ? null : Buffer.from(value).toString("utf8");
+    },
+    putBlob: async () => undefined,
+  };
+}
 
 const nameOf = (number: number) => `checkpoint-${number}`;
 

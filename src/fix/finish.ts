@@ -9,7 +9,7 @@ import type { Run } from "#src/run/run.ts";
 import { factsOf } from "./agent-observer.ts";
 import { INTENT_EFFECT, isPassing, PLAN_EFFECT } from "./conversation.ts";
 import { approvedIntent } from "./intents.ts";
-import type { RunContext } from "./run-context.ts";
+import { lastOutput, type RunContext } from "./run-context.ts";
 import { DIFF_BLOB } from "./steps/collect.ts";
 import { INTENT_BLOB } from "./steps/intent.ts";
 import { PLAN_BLOB } from "./steps/propose.ts";
@@ -46,11 +46,6 @@ export async function reportFailure(context: RunContext): Promise<boolean> {
   if (posted.ok) return true;
   context.trace.emit("warning", { text: `result comment: ${posted.error.message}` });
   return !isPassing(posted.error);
-}
-
-function lastOutput<T>(context: RunContext, step: string): T | null {
-  const record = context.stepLog.records().findLast((entry) => entry.kind === "done" && entry.step === step);
-  return record?.kind === "done" ? (record.output as unknown as T) : null;
 }
 
 /**

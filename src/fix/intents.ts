@@ -1,13 +1,12 @@
 /** What the log says of a run's intent: whether its repository wants one, and which one was approved. */
 
 import type { PendingIntent } from "#src/run/intent.ts";
-import type { RunContext } from "./run-context.ts";
+import { lastOutput, type RunContext } from "./run-context.ts";
 import type { Prepared } from "./steps/prepare.ts";
 
 /** The run's preparation; null: it has not been prepared. */
-export function preparedOf({ stepLog }: Pick<RunContext, "stepLog">): Prepared | null {
-  const record = stepLog.records().findLast((entry) => entry.kind === "done" && entry.step === "prepare");
-  return record?.kind === "done" ? (record.output as unknown as Prepared) : null;
+export function preparedOf(context: Pick<RunContext, "stepLog">): Prepared | null {
+  return lastOutput<Prepared>(context, "prepare");
 }
 
 /** Whether the repository asks for an intent; a person at the keyboard of a local run watches the work itself. */

@@ -6,9 +6,9 @@ import { instructionNotice } from "#src/harness/notices.ts";
 import { NOTHING_STORED, resume, type Stored } from "#src/harness/resume.ts";
 import type { RunEvent, RunRequest } from "#src/run/run.ts";
 import type { Verdict } from "#src/run/verdict.ts";
-import { openCheckpoints } from "./checkpoints.ts";
+import { keptBlobs, openCheckpoints } from "./checkpoints.ts";
 import { feedbackFor } from "./feedback.ts";
-import { type RestingPlace, startOfRound } from "./resting-place.ts";
+import { parsed, type RestingPlace, startOfRound } from "./resting-place.ts";
 import { instructionsIn } from "./rounds.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -146,19 +146,9 @@ async function lineOf({ request, ports }: RunContext): Promise<readonly Ancestor
 }
 
 async function keptBy(store: RunContext["ports"]["store"], runId: string): Promise<Kept | null> {
-  const bytes = await store.blob(runId, KEPT_BLOB);
-  if (bytes === null) return null;
   // Of another release, or torn: nothing to go on from, which the plan says.
-  const kept = KEPT.safeParse(parsed(Buffer.from(bytes).toString("utf8")));
+  const kept = KEPT.safeParse(parsed(await keptBlobs(store, runId).blob(KEPT_BLOB)));
   return kept.success ? kept.data : null;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The transcript at that checkpoint, paid for by the run that had it; null: it cannot be read or sent. */
@@ -167,12 +157,7 @@ async function conversationOf(
   runId: string,
   checkpoint: number,
 ): Promise<Stored | null> {
-  const { store } = context.ports;
-  const blob = async (name: string) => {
-    const bytes = await store.blob(runId, name);
-    return bytes === null ? null : Buffer.from(bytes).toString("utf8");
-  };
-  const read = await openCheckpoints({ blob, putBlob: async () => undefined }, 0);
+  const read = await openCheckpoints(keptBlobs(context.ports.store, runId), 0);
   const at = read.ok ? read.value.states[checkpoint - 1] : undefined;
   if (at === undefined || !resume(at).ok) {
     const text = `the conversation of run ${runId} cannot be read; only its patch is taken over`;

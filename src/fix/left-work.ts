@@ -1,7 +1,7 @@
 /** What a run that was stopped leaves to look at: what it has used, and the change as far as it has come. */
 
 import type { Spent } from "#src/harness/agent.ts";
-import { openCheckpoints } from "./checkpoints.ts";
+import { keptBlobs, openCheckpoints } from "./checkpoints.ts";
 import type { FixPorts } from "./ports.ts";
 import { stoppedWork } from "./resting-place.ts";
 import { DIFF_BLOB } from "./steps/collect.ts";
@@ -22,11 +22,7 @@ export async function leftWork(
   { store, workspaces }: Pick<FixPorts, "store" | "workspaces">,
   runId: string,
 ): Promise<LeftWork> {
-  const blob = async (name: string) => {
-    const value = await store.blob(runId, name);
-    return value === null ? null : Buffer.from(value).toString("utf8");
-  };
-  const readOnly = { blob, putBlob: async () => undefined };
+  const readOnly = keptBlobs(store, runId);
   const checkpoints = await openCheckpoints(readOnly, 0);
   const newest = checkpoints.ok ? checkpoints.value.newest : null;
   const spent = newest === null || newest.messages.length === 0 ? null : newest.spent;
@@ -36,7 +32,7 @@ export async function leftWork(
   const stopped = checkpoints.ok ? await stoppedWork(readOnly, checkpoints.value.count()) : null;
   const run = await store.run(runId);
   if (stopped === null || newest === null || prepared === undefined || setUp === undefined || run === null)
-    return { spent, diff: (await blob(DIFF_BLOB)) ?? "", why: null };
+    return { spent, diff: (await readOnly.blob(DIFF_BLOB)) ?? "", why: null };
   const solved = outputs.get("solve") as Solved | undefined;
   const built = await workspaces.buildTree({
     runId,

@@ -93,7 +93,8 @@ export async function findRestingPlace(
   return startOfRound(checkpoints);
 }
 
-function parsed(text: string | null): unknown {
+/** Undefined: there is nothing, or no JSON; a schema refuses both. */
+export function parsed(text: string | null): unknown {
   if (text === null) return undefined;
   try {
     return JSON.parse(text);

@@ -225,6 +225,12 @@ export function inputOf<T>(inputs: Readonly<Record<string, Json>>, step: string)
   return value as T;
 }
 
+/** The newest stored output of a step, in the shape that step's file declares for it; null: it has not been done. */
+export function lastOutput<T>({ stepLog }: Pick<RunContext, "stepLog">, step: string): T | null {
+  const record = stepLog.records().findLast((entry) => entry.kind === "done" && entry.step === step);
+  return record?.kind === "done" ? (record.output as unknown as T) : null;
+}
+
 /** Typed objects are JSON once their optional members are left out; steps store them as such. */
 export function asJson(value: object): Json {
   return JSON.parse(JSON.stringify(value)) as Json;

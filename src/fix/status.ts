@@ -4,7 +4,7 @@ import { renderStatus, type StatusFacts } from "#src/gate/status-comment.ts";
 import { checksOf } from "./checks.ts";
 import { isPassing } from "./conversation.ts";
 import { preparedOf } from "./intents.ts";
-import type { RunContext } from "./run-context.ts";
+import { lastOutput, type RunContext } from "./run-context.ts";
 import { SOLVE_STEP, type Solved } from "./steps/solve.ts";
 import { PUBLISH_STEP, stepNames } from "./steps.ts";
 
@@ -92,9 +92,8 @@ function statusFacts(context: RunContext, queuePosition: number | null): StatusF
 }
 
 /** What the work began with, once a round of it has ended. */
-function beganWith({ stepLog }: RunContext): readonly string[] {
-  const solved = stepLog.records().findLast((entry) => entry.kind === "done" && entry.step === SOLVE_STEP);
-  const told = solved?.kind === "done" ? (solved.output as unknown as Solved).began : undefined;
+function beganWith(context: RunContext): readonly string[] {
+  const told = lastOutput<Solved>(context, SOLVE_STEP)?.began;
   return told === undefined ? [] : [told.text];
 }
 

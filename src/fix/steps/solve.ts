@@ -20,7 +20,7 @@ import { type Beginning, type BeginningTold, beginning } from "../kept-work.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import { findRestingPlace, markStopped, type RestingPlace, startOfRound } from "../resting-place.ts";
 import { createInstructions, type Instructions, roundsSentBack } from "../rounds.ts";
-import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import { asJson, inputOf, lastOutput, type RunContext } from "../run-context.ts";
 import { issueTask } from "../task.ts";
 import { addTallies, createWorkKeeper, goesOn, talliesIn, type WorkKeeper } from "../work-keeper.ts";
 import { runSuiteIn } from "./baseline.ts";
@@ -74,7 +74,7 @@ export async function solve(context: RunContext, step: StepContext): Promise<Out
     return { kind: "failed", code: "sandbox_unavailable", message: session.error.message, retry: false };
   context.trace.emit("sandbox", { enforcement: session.value.enforcement }, { step: "solve" });
   try {
-    const prior = round === 0 ? null : await lastSolved(context);
+    const prior = round === 0 ? null : lastOutput<Solved>(context, SOLVE_STEP);
     const edited = new Set([
       ...(prior?.edited ?? []),
       ...(from.midRound ? from.stored.dirty : []),
@@ -178,7 +178,7 @@ async function cleanCopy(context: RunContext, { prepared, setUp, round, from }: 
   const { workspaces } = context.ports;
   const copy = await workspaces.copy(context.runId, setUp.directory, `work-${round}`);
   if (!copy.ok) return { ok: false, outcome: gitFailed(copy.error) };
-  const last = round === 0 || from.treeId !== null ? null : await lastCollected(context);
+  const last = round === 0 || from.treeId !== null ? null : lastOutput<Collected>(context, COLLECT_STEP);
   const treeId = from.treeId ?? last?.treeId ?? null;
   if (treeId !== null) {
     const applied = await workspaces.applyTree({
@@ -192,21 +192,6 @@ async function cleanCopy(context: RunContext, { prepared, setUp, round, from }: 
     if (!applied.ok) return { ok: false, outcome: gitFailed(applied.error) };
   }
   return { ok: true, directory: copy.value };
-}
-
-function lastOutput<T>(context: RunContext, name: string): T | null {
-  const record = context.stepLog
-    .records()
-    .findLast((candidate) => candidate.kind === "done" && candidate.step === name);
-  return record?.kind === "done" ? (record.output as unknown as T) : null;
-}
-
-async function lastSolved(context: RunContext): Promise<Solved | null> {
-  return lastOutput<Solved>(context, SOLVE_STEP);
-}
-
-async function lastCollected(context: RunContext): Promise<Collected | null> {
-  return lastOutput<Collected>(context, COLLECT_STEP);
 }
 
 interface Work {

@@ -11,7 +11,7 @@ import { feedbackFor } from "../feedback.ts";
 import { fetchedPackages } from "../package-managers.ts";
 import type { Proving } from "../proving.ts";
 import { instructionsSoFar, roundsAgainst } from "../rounds.ts";
-import { asJson, inputOf, type RunContext } from "../run-context.ts";
+import { asJson, inputOf, lastOutput, type RunContext } from "../run-context.ts";
 import { type Baseline, traceSuite } from "./baseline.ts";
 import { type Collected, DIFF_BLOB } from "./collect.ts";
 import type { Prepared } from "./prepare.ts";
@@ -35,7 +35,7 @@ export async function verify(context: RunContext, step: StepContext): Promise<Ou
   await context.enter("verifying");
   const protectedPath = firstProtected(collected.changes, prepared);
   const { treeId } = collected;
-  const before = lastVerified(context);
+  const before = lastOutput<Verified>(context, "verify");
   // Sent back, the agent changed nothing: what was found stands, and saying it again would only cost.
   const insists = before !== null && before.treeId === treeId;
   const stored = blob === null || insists ? null : await context.blob(blob);
@@ -101,13 +101,6 @@ async function keepEvidence(context: RunContext, established: Established): Prom
     results,
   });
   await ports.keepEvidence?.(runId, text);
-}
-
-function lastVerified(context: RunContext): Verified | null {
-  const record = context.stepLog
-    .records()
-    .findLast((entry) => entry.kind === "done" && entry.step === "verify");
-  return record?.kind === "done" ? (record.output as unknown as Verified) : null;
 }
 
 function firstProtected(changes: readonly ChangedFile[], prepared: Prepared): string | null {
